@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schemas
+
+import "encoding/json"
+
+// Prediction is what a system said of one example. It is bound to the row's
+// id and text, and names release and digest; gold is never in it.
+type Prediction struct {
+	ExampleID string `json:"example_id"`
+	TextHash  string `json:"text_hash"`
+	Release   string `json:"release"` // name@version
+	Digest    string `json:"digest"`  // logical digest of the config scored
+	Model     string `json:"model"`
+	Prompt    string `json:"prompt"` // vanilla, few-shot, cot, or a name
+	Sample    int    `json:"sample"`
+
+	Outcome string `json:"outcome"` // ok, or why there is no answer: empty, refused, truncated, parse_failed, ...
+	// Label is error or consistent; empty where the outcome is not ok.
+	Label string `json:"label"`
+	// Lines as the system quoted them; null where it gave none.
+	ErrorLines        []string `json:"error_lines"`
+	ContradictedLines []string `json:"contradicted_lines"`
+	// Sentence ids where the system names sentences, not quotes; they win over lines.
+	ErrorSentences        []int    `json:"error_sentences"`
+	ContradictedSentences []int    `json:"contradicted_sentences"`
+	Explanation           string   `json:"explanation"`
+	Confidence            *float64 `json:"confidence"`
+
+	Raw              string `json:"raw"` // the completion as it came
+	PromptTokens     int    `json:"prompt_tokens"`
+	CompletionTokens int    `json:"completion_tokens"`
+	ReasoningTokens  int    `json:"reasoning_tokens"`
+}
+
+// Vote is one annotator's judgement of one item. The last one counts when
+// an annotator votes twice; earlier ones are kept as history.
+type Vote struct {
+	ExampleID string `json:"example_id"`
+	TextHash  string `json:"text_hash"`
+	Annotator string `json:"annotator"`
+	Valid     *bool  `json:"valid"` // null: cannot say
+	// Marks on single gold sentences.
+	Sentences []SentenceVote `json:"sentences"`
+	Reason    string         `json:"reason"`
+	Kind      string         `json:"kind"` // of a re-reviewed false prediction: motive, state, genre, over_read
+	Seconds   float64        `json:"seconds"`
+	Time      string         `json:"time"` // RFC 3339, as the annotator's tool gave it
+}
+
+// SentenceVote marks one sentence of a gold set as right or wrong.
+type SentenceVote struct {
+	Set      string `json:"set"` // error or contradicted
+	Sentence int    `json:"sentence"`
+	Valid    bool   `json:"valid"`
+}
+
+// Finding is one contradiction that a checker reports in a story.
+type Finding struct {
+	StoryID    string   `json:"story_id"`
+	TextHash   string   `json:"text_hash"`
+	FindingID  string   `json:"finding_id"`
+	Category   string   `json:"category"` // one of Categories
+	Subtype    string   `json:"subtype"`  // one of Subtypes
+	Also       []string `json:"also"`     // further subtypes under which the same pair was reported
+	Fact       Evidence `json:"fact"`     // the earlier passage, by offset
+	Contra     Evidence `json:"contradiction"`
+	Element    string   `json:"element"` // error_element
+	Reasoning  string   `json:"reasoning"`
+	Context    string   `json:"context"`
+	Status     string   `json:"status"` // anchored, unanchored, copied
+	Judge      string   `json:"judge"`
+	Protocol   string   `json:"protocol"` // staged or reference
+	Sample     int      `json:"sample"`
+	Support    int      `json:"support"` // samples of Asked that reported it
+	Asked      int      `json:"asked"`
+	AnswerKeys []string `json:"answer_keys"`
+}
+
+// Evidence is a quote as the model gave it and where it stands in the story.
+type Evidence struct {
+	Quote    string `json:"quote"`
+	Location string `json:"location"` // the model's own words, not used
+	Class    string `json:"class"`    // how it was matched
+	Flagged  bool   `json:"flagged"`
+	Spans    []Span `json:"spans"` // one a piece; empty when not found
+}
+
+// CheckStatus is the state of one story and category of a checker's run. A
+// failure never reads as "no errors".
+type CheckStatus struct {
+	StoryID  string `json:"story_id"`
+	Category string `json:"category"`
+	Sample   int    `json:"sample"`
+	Status   string `json:"status"` // ok, repaired, parse_failed, truncated, refused, api_error
+	Detail   string `json:"detail"`
+	Findings int    `json:"findings"`
+}
+
+// Prompt is one ConStory-Bench prompt.
+type Prompt struct {
+	ID         int          `json:"id"`
+	PromptID   string       `json:"prompt_id"`
+	Language   string       `json:"language"`
+	TaskType   string       `json:"task_type"` // generation, continuation, expansion, completion
+	Prompt     string       `json:"prompt"`
+	MinWords   int          `json:"min_words"`
+	MaxWords   int          `json:"max_words"`
+	StoryID    string       `json:"story_id"`
+	GroupID    string       `json:"group_id"`
+	Source     Source       `json:"source"`
+	Elements   []Element    `json:"elements"`
+	Quality    []string     `json:"quality"` // names of checks that flagged it
+	Engine     string       `json:"engine"`
+	PromptHash string       `json:"prompt_hash"`
+	Provenance []Provenance `json:"provenance"`
+}
+
+// Element is a part of the source that a prompt uses.
+type Element struct {
+	Role string `json:"role"` // premise, opening, outline, ending, character, setting
+	Span
+}
+
+// Generated is a story that a system wrote to a prompt.
+type Generated struct {
+	ID              int             `json:"id"`
+	PromptID        string          `json:"prompt_id"`
+	Language        string          `json:"language"`
+	TaskType        string          `json:"task_type"`
+	Prompt          string          `json:"prompt"`
+	ModelName       string          `json:"model_name"`
+	GeneratedStory  *string         `json:"generated_story"`
+	GenerationError *string         `json:"generation_error"`
+	Outcome         string          `json:"outcome"`
+	Words           int             `json:"words"`
+	StoryID         string          `json:"story_id"` // the source's, for summaries and adaptations
+	LogProbs        json.RawMessage `json:"logprobs,omitempty"`
+	Provenance      []Provenance    `json:"provenance"`
+}

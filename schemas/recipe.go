@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schemas
+
+import "encoding/json"
+
+// Recipe is a data set's story on one page. It is read from YAML by the
+// command, checked against jsonschema/recipe.json, completed with defaults
+// and copied into the release. It holds no path, address or key: folders come
+// by --corpus name=path, keys and base URLs by the environment.
+type Recipe struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"` // SemVer of the data
+	Date        string `json:"date"`    // YYYY-MM-DD; never the clock
+	Seed        uint64 `json:"seed"`
+	Canary      string `json:"canary"` // GUID
+	Description string `json:"description"`
+
+	Corpora []CorpusRecipe `json:"corpora"` // in order of preference: of two equal texts the earlier corpus keeps its own
+	Dedup   DedupRecipe    `json:"dedup"`
+	Make    MakeRecipe     `json:"make"`
+	Splits  SplitsRecipe   `json:"splits"`
+	Review  ReviewRecipe   `json:"review"`
+	Release ReleaseRecipe  `json:"release"`
+}
+
+// CorpusRecipe names a corpus and its settings, whose shape the corpus knows.
+type CorpusRecipe struct {
+	Name     string          `json:"name"`
+	Settings json.RawMessage `json:"settings"`
+	// MaxBad is the share of unreadable records above which the run stops.
+	MaxBad float64 `json:"max_bad"`
+}
+
+// DedupRecipe holds dedup's thresholds.
+type DedupRecipe struct {
+	Shingle     int     `json:"shingle"`     // words a shingle
+	Jaccard     float64 `json:"jaccard"`     // near duplicate from here
+	Containment float64 `json:"containment"` // contained from here
+	Bands       int     `json:"bands"`
+	Rows        int     `json:"rows"`
+	Excerpts    bool    `json:"excerpts"`
+	MaxCluster  int     `json:"max_cluster"` // a larger cluster stops the run
+	Against     string  `json:"against"`     // remove or mark what occurs in an earlier release or corpus
+}
+
+// MakeRecipe says how plot holes are made.
+type MakeRecipe struct {
+	Engine         string        `json:"engine"` // rules, openai, batch, replay
+	Models         []ModelRecipe `json:"models"`
+	Stages         []StageRecipe `json:"stages"`
+	FactsPerSource int           `json:"facts_per_source"`
+	MaxSites       int           `json:"max_sites"`
+	StrictActs     bool          `json:"strict_acts"` // the paper's literal "or": drop when either act is unchanged
+	JudgeAsk       int           `json:"judge_ask"`
+	JudgeNeed      int           `json:"judge_need"`
+	Importance     []int         `json:"importance"` // kept
+	Kinds          []string      `json:"kinds"`      // asked for; empty = all
+	Share          float64       `json:"share"`      // seeded share of the sources that is drawn
+	MinWords       int           `json:"min_words"`
+	MaxWords       int           `json:"max_words"`
+}
+
+// ModelRecipe declares a model and what it can do; abilities are declared, not
+// guessed from names.
+type ModelRecipe struct {
+	Name            string  `json:"name"`             // as the recipe calls it
+	Revision        string  `json:"revision"`         // part of every request's key
+	Served          string  `json:"served"`           // the server's name for it; not part of the key
+	MaxTokensField  string  `json:"max_tokens_field"` // max_tokens or max_completion_tokens
+	NoTemperature   bool    `json:"no_temperature"`
+	ReasoningEffort bool    `json:"reasoning_effort"`
+	ThinkingBudget  bool    `json:"thinking_budget"`
+	JSONSchema      bool    `json:"json_schema"`
+	LogProbs        bool    `json:"logprobs"`
+	Thinks          bool    `json:"thinks"`       // writes reasoning text into the answer
+	Context         int     `json:"context"`      // tokens
+	PromptPrice     float64 `json:"prompt_price"` // US dollars a million tokens
+	CompletionPrice float64 `json:"completion_price"`
+	Concurrency     int     `json:"concurrency"`
+	RequestsMinute  int     `json:"requests_minute"`
+	TokensMinute    int     `json:"tokens_minute"`
+}
+
+// StageRecipe sets model and parameters of one stage.
+type StageRecipe struct {
+	Stage           string   `json:"stage"`
+	Model           string   `json:"model"`
+	Temperature     *float64 `json:"temperature"`
+	TopP            *float64 `json:"top_p"`
+	TopK            *int     `json:"top_k"`
+	MaxTokens       int      `json:"max_tokens"`
+	ReasoningEffort string   `json:"reasoning_effort"`
+	ThinkingBudget  int      `json:"thinking_budget"`
+}
+
+// SplitsRecipe says which drafts are which rows.
+type SplitsRecipe struct {
+	ShortMaxWords int      `json:"short_max_words"` // flawed_fictions: source words up to and including
+	LongMinWords  int      `json:"long_min_words"`
+	LongMaxWords  int      `json:"long_max_words"`
+	ShortCorpora  []string `json:"short_corpora"` // empty = all
+	LongCorpora   []string `json:"long_corpora"`
+	ShortTarget   int      `json:"short_target"` // positives; 0 = all there are
+	LongTarget    int      `json:"long_target"`
+	Controls      bool     `json:"controls"`     // an edit-control config
+	FewShot       int      `json:"few_shot"`     // pairs set apart for prompts, of sources scored nowhere
+	HiddenShare   float64  `json:"hidden_share"` // of groups that go to test_hidden
+}
+
+// ReviewRecipe holds the rules of human verification.
+type ReviewRecipe struct {
+	MinAnnotators   int     `json:"min_annotators"`
+	AllowUnverified bool    `json:"allow_unverified"`
+	MinSeconds      float64 `json:"min_seconds"`
+	Recruitment     string  `json:"recruitment"`
+	Pay             string  `json:"pay"`
+	Ethics          string  `json:"ethics"`
+	Dates           string  `json:"dates"`
+}
+
+// ReleaseRecipe holds what the release step needs.
+type ReleaseRecipe struct {
+	Title        string   `json:"title"`
+	Authors      []string `json:"authors"`
+	Repository   string   `json:"repository"`  // name on the hub, owner/name
+	Compression  string   `json:"compression"` // zstd or snappy
+	RowsPerShard int      `json:"rows_per_shard"`
+	AllowPartial bool     `json:"allow_partial"`
+	Residue      []string `json:"residue"` // ids allowed to keep a flagged mention
+}
