@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package llm
+
+import (
+	"context"
+	"sync"
+)
+
+// Record is what a store holds of one request.
+type Record struct {
+	Key          Key
+	Stage        string
+	Model        string
+	Revision     string
+	Sample       int
+	TemplateHash string
+	ParamsHash   string
+	Class        Outcome // OK for an answer; else why there is none
+	Answer       Answer
+}
+
+// Store keeps answers. Put returns after the record is durable; a later Put of
+// the same key replaces the record. Both are safe for concurrent use.
+type Store interface {
+	Get(ctx context.Context, key Key) (Record, bool, error)
+	Put(ctx context.Context, rec Record) error
+}
+
+// MemStore is a store in memory, for tests and for runs that keep nothing.
+type MemStore struct {
+	mu   sync.Mutex
+	recs map[Key]Record
+}
+
+// Get returns the record of key.
+func (s *MemStore) Get(_ context.Context, key Key) (Record, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.recs[key]
+	return r, ok, nil
+}
+
+// Put keeps the record.
+func (s *MemStore) Put(_ context.Context, rec Record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.recs == nil {
+		s.recs = map[Key]Record{}
+	}
+	s.recs[rec.Key] = rec
+	return nil
+}
+
+// Len returns the number of records.
+func (s *MemStore) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.recs)
+}
