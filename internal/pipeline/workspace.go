@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
+)
+
+// Files of a workspace beside the folders of its steps.
+const (
+	recipeFile  = "recipe.json"
+	lockFile    = "lock"
+	answersFile = "answers.db"
+	saltFile    = "salt"
+)
+
+// Workspace is a folder that holds every step's output. One process works in
+// it at a time, and for one resolved recipe.
+type Workspace struct {
+	dir  string
+	lock io.Closer
+}
+
+// ErrLocked says that another process works in the workspace.
+var ErrLocked = errors.New("another process works in this workspace")
+
+// RecipeError says that a workspace belongs to another recipe, and in which
+// keys the two differ.
+type RecipeError struct {
+	Dir  string
+	Keys []string // dotted paths, sorted
+}
+
+func (e *RecipeError) Error() string {
+	return fmt.Sprintf("workspace %s was made with another recipe; these keys differ: %s (use another --work folder, or the old values)",
+		e.Dir, strings.Join(e.Keys, ", "))
+}
+
+// Open takes the workspace at dir, creating it when it is not there. Recipe is
+// the resolved recipe; a workspace with another one is refused with a
+// [*RecipeError]. What a killed run left half-written is removed; finished
+// steps and the answer store are never touched.
+func Open(dir string, recipe any) (*Workspace, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, diskError("create workspace", dir, err)
+	}
+	lock, err := acquire(filepath.Join(dir, lockFile))
+	if err != nil {
+		return nil, fmt.Errorf("workspace %s: %w", dir, err)
+	}
+	w := &Workspace{dir: dir, lock: lock}
+	if err := w.bind(recipe); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	if err := w.sweep(); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// Close gives the workspace back.
+func (w *Workspace) Close() error { return w.lock.Close() }
+
+// Dir is the workspace's folder, and Step a step's folder in it.
+func (w *Workspace) Dir() string { return w.dir }
+
+// Step returns the folder of a step, such as 10-ingest.
+func (w *Workspace) Step(name string) string { return filepath.Join(w.dir, name) }
+
+// Answers is the path of the answer store. No command deletes it.
+func (w *Workspace) Answers() string { return filepath.Join(w.dir, answersFile) }
+
+// Salt is the path of the secret that hides hidden splits; it never leaves
+// the workspace.
+func (w *Workspace) Salt() string { return filepath.Join(w.dir, saltFile) }
+
+func (w *Workspace) bind(recipe any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(recipe); err != nil {
+		return fmt.Errorf("recipe: %w", err)
+	}
+	path := filepath.Join(w.dir, recipeFile)
+	old, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fetch.WriteFileAtomic(path, 0o644, func(dst io.Writer) error {
+			_, err := dst.Write(buf.Bytes())
+			return err
+		})
+	case err != nil:
+		return diskError("read", path, err)
+	case bytes.Equal(old, buf.Bytes()):
+		return nil
+	}
+	keys, err := differingKeys(old, buf.Bytes())
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(keys) == 0 { // written by another version, same content
+		return nil
+	}
+	return &RecipeError{Dir: w.dir, Keys: keys}
+}
+
+// sweep removes folders that a killed run left behind.
+func (w *Workspace) sweep() error {
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return diskError("list", w.dir, err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), newSuffix) || strings.HasSuffix(e.Name(), oldSuffix) {
+			if err := os.RemoveAll(filepath.Join(w.dir, e.Name())); err != nil {
+				return diskError("remove", e.Name(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// differingKeys compares two JSON objects and names the dotted paths at which
+// they differ.
+func differingKeys(a, b []byte) ([]string, error) {
+	var x, y any
+	if err := json.Unmarshal(a, &x); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &y); err != nil {
+		return nil, err
+	}
+	keys := map[string]bool{}
+	var walk func(path string, x, y any)
+	walk = func(path string, x, y any) {
+		switch xv := x.(type) {
+		case map[string]any:
+			if yv, ok := y.(map[string]any); ok {
+				for k := range xv {
+					walk(join(path, k), xv[k], yv[k])
+				}
+				for k := range yv {
+					if _, both := xv[k]; !both {
+						walk(join(path, k), nil, yv[k])
+					}
+				}
+				return
+			}
+		case []any:
+			if yv, ok := y.([]any); ok && len(xv) == len(yv) {
+				for i := range xv {
+					walk(fmt.Sprintf("%s[%d]", path, i), xv[i], yv[i])
+				}
+				return
+			}
+		}
+		ja, _ := json.Marshal(x)
+		jb, _ := json.Marshal(y)
+		if !bytes.Equal(ja, jb) {
+			keys[path] = true
+		}
+	}
+	walk("", x, y)
+	return slices.Sorted(maps.Keys(keys)), nil
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func diskError(op, name string, err error) error {
+	return &fetch.Error{Op: op, Name: name, Kind: fetch.Disk, Err: err}
+}
