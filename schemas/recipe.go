@@ -62,27 +62,38 @@ type MakeRecipe struct {
 }
 
 // ModelRecipe declares a model and what it can do; abilities are declared, not
-// guessed from names.
+// guessed from names. Its JSON is that of llm.Model, which explains each field.
 type ModelRecipe struct {
-	Name            string  `json:"name"`             // as the recipe calls it
-	Revision        string  `json:"revision"`         // part of every request's key
-	Served          string  `json:"served"`           // the server's name for it; not part of the key
-	MaxTokensField  string  `json:"max_tokens_field"` // max_tokens or max_completion_tokens
-	NoTemperature   bool    `json:"no_temperature"`
-	ReasoningEffort bool    `json:"reasoning_effort"`
-	ThinkingBudget  bool    `json:"thinking_budget"`
-	JSONSchema      bool    `json:"json_schema"`
-	LogProbs        bool    `json:"logprobs"`
-	Thinks          bool    `json:"thinks"`       // writes reasoning text into the answer
-	Context         int     `json:"context"`      // tokens
-	PromptPrice     float64 `json:"prompt_price"` // US dollars a million tokens
-	CompletionPrice float64 `json:"completion_price"`
-	Concurrency     int     `json:"concurrency"`
-	RequestsMinute  int     `json:"requests_minute"`
-	TokensMinute    int     `json:"tokens_minute"`
+	Name           string         `json:"name"` // as the recipe calls it; part of every request's key
+	ID             string         `json:"id"`   // as the server calls it; empty = name
+	Revision       string         `json:"revision"`
+	MaxTokensField string         `json:"max_tokens_field"` // max_tokens or max_completion_tokens
+	NoTemperature  bool           `json:"no_temperature"`
+	TopK           bool           `json:"top_k"`
+	NoSeed         bool           `json:"no_seed"`
+	NoStop         bool           `json:"no_stop"`
+	Effort         bool           `json:"reasoning_effort"`
+	Schema         bool           `json:"json_schema"`
+	LogProbs       bool           `json:"logprobs"`
+	NoSystem       bool           `json:"no_system"`
+	Prefill        bool           `json:"prefill"`
+	Thinking       bool           `json:"thinking"`
+	ThinkingField  string         `json:"thinking_field"`
+	Context        int            `json:"context"`     // tokens
+	InputPrice     float64        `json:"input_price"` // US dollars a million tokens
+	CachedPrice    float64        `json:"cached_price"`
+	OutputPrice    float64        `json:"output_price"`
+	BatchPrice     float64        `json:"batch_price"` // factor
+	Concurrency    int            `json:"concurrency"`
+	RequestsPerMin int            `json:"requests_per_minute"`
+	TokensPerMin   int            `json:"tokens_per_minute"`
+	TimeoutSeconds int            `json:"timeout_seconds"`
+	Attempts       int            `json:"attempts"`
+	Extra          map[string]any `json:"extra"` // request fields passed on as they are
 }
 
-// StageRecipe sets model and parameters of one stage.
+// StageRecipe sets model and parameters of one stage. Empty fields keep the
+// stage's own.
 type StageRecipe struct {
 	Stage           string   `json:"stage"`
 	Model           string   `json:"model"`
@@ -90,8 +101,10 @@ type StageRecipe struct {
 	TopP            *float64 `json:"top_p"`
 	TopK            *int     `json:"top_k"`
 	MaxTokens       int      `json:"max_tokens"`
+	Seed            *int64   `json:"seed"`
 	ReasoningEffort string   `json:"reasoning_effort"`
 	ThinkingBudget  int      `json:"thinking_budget"`
+	LogProbs        int      `json:"logprobs"`
 }
 
 // SplitsRecipe says which drafts are which rows.

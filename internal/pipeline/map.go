@@ -12,6 +12,8 @@ import (
 // Map applies f to each value of in with the given number of workers and
 // yields the results in input order. At most four values a worker are held.
 //
+// When the context drains (see [WithDrain]), no further value is taken from in;
+// those in flight finish and are yielded, then [ErrDraining] ends the sequence.
 // The first error, of in or of f, is yielded and ends the sequence. When ctx is
 // cancelled or the consumer stops, Map waits for calls in flight before it
 // returns; f sees the cancellation through its context. A panic of f becomes
@@ -36,6 +38,9 @@ func Map[In, Out any](ctx context.Context, workers int, in iter.Seq2[In, error],
 		go func() { // reads in
 			defer func() { close(jobs); close(order); stopped <- struct{}{} }()
 			for v, err := range in {
+				if Draining(ctx) {
+					return
+				}
 				j := &job{in: v, err: err, done: make(chan result, 1)}
 				select {
 				case order <- j:
@@ -84,7 +89,11 @@ func Map[In, Out any](ctx context.Context, workers int, in iter.Seq2[In, error],
 				return
 			}
 		}
-		if err := ctx.Err(); err != nil {
+		err := ctx.Err()
+		if err == nil && Draining(ctx) {
+			err = ErrDraining
+		}
+		if err != nil {
 			var none Out
 			yield(none, err)
 		}

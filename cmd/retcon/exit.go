@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/pipeline"
+)
+
+// Exit codes. README.md has the same table.
+const (
+	exitOK          = 0
+	exitBug         = 1
+	exitUsage       = 2 // command line or recipe
+	exitInput       = 3 // bad input
+	exitFound       = 4 // verify or check found something
+	exitPending     = 5 // waiting for answers
+	exitBudget      = 6 // quota or budget
+	exitDisk        = 7 // disk or network
+	exitInterrupted = 130
+)
+
+// codedError is an error that knows its exit code and what to try next.
+type codedError struct {
+	code int
+	hint string
+	err  error
+}
+
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &codedError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+func withHint(code int, hint string, err error) error {
+	return &codedError{code: code, hint: hint, err: err}
+}
+
+// classify maps an error to exit code and hint, in one place for all commands.
+func classify(err error) (code int, hint string) {
+	var coded *codedError
+	var recipe *pipeline.RecipeError
+	var bug *pipeline.PanicError
+	switch {
+	case errors.As(err, &coded):
+		return coded.code, coded.hint
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted, "finished work is kept; the same command goes on from there"
+	case errors.As(err, &recipe):
+		return exitUsage, ""
+	case errors.Is(err, pipeline.ErrLocked):
+		return exitDisk, ""
+	case errors.As(err, &bug):
+		return exitBug, "this is a bug in retcon; please report it with the lines above"
+	case fetch.KindOf(err) == fetch.Input:
+		return exitInput, ""
+	case fetch.KindOf(err) != 0:
+		return exitDisk, ""
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS):
+		return exitDisk, "nothing half-written was left; free some space and run the same command again"
+	case errors.Is(err, fs.ErrNotExist):
+		return exitInput, ""
+	}
+	return exitBug, ""
+}
+
+// drainTime is how long calls in flight may take after the first Ctrl-C.
+const drainTime = 30 * time.Second
+
+// interruptible returns a context that asks for draining at the first
+// interrupt and is cancelled drainTime later; the second ends the process.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	ctx, drain := pipeline.WithDrain(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+		case <-done:
+			return
+		}
+		fmt.Fprintln(os.Stderr, "retcon: interrupted; finishing what is in flight (again to stop at once)")
+		drain()
+		select {
+		case <-signals:
+			os.Exit(exitInterrupted)
+		case <-time.After(drainTime):
+			cancel()
+		case <-done:
+		}
+	}()
+	var once bool
+	return ctx, func() {
+		if !once {
+			once = true
+			signal.Stop(signals)
+			close(done)
+			cancel()
+		}
+	}
+}
