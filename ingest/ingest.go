@@ -12,9 +12,13 @@ package ingest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"iter"
 
+	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -30,6 +34,8 @@ type Corpus struct {
 	Tested  string   // what the format was tested on: TestedReal, TestedAltered or TestedGenerated
 	// Embedded says that the corpus needs no folder.
 	Embedded bool
+	// Digest is the SHA-256 of the embedded files; nil for other corpora.
+	Digest func() string
 	// Defaults are the settings as JSON with every key present; a recipe's
 	// settings lie over them and may not name another key.
 	Defaults json.RawMessage
@@ -70,4 +76,24 @@ type Batch struct {
 	Bad     int // records that could not be read
 	// Files are the upstream files read, with the hash of their bytes.
 	Files []schemas.FileHash
+}
+
+// Digest is a SHA-256 over everything at root: names and decompressed bytes of
+// all files, however they are packed. An embedded corpus gives its own.
+func Digest(ctx context.Context, c Corpus, root string) (string, error) {
+	if c.Embedded && root == "" {
+		return c.Digest(), nil
+	}
+	h := sha256.New()
+	for f, err := range fetch.Walk(ctx, root, fetch.Limits{}) {
+		if err != nil {
+			return "", err
+		}
+		sum, size, err := fetch.Sum(f)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%d:%s %d %s\n", len(f.Name), f.Name, size, sum)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
