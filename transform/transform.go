@@ -151,3 +151,46 @@ func Validate[In, Out any](steps []Step[In, Out]) error {
 	}
 	return nil
 }
+
+// Env is what all passes of a run share.
+type Env struct {
+	Seed  uint64
+	Model *llm.Client
+	Log   *slog.Logger
+}
+
+// Outcome is what became of one record in a chain of steps.
+type Outcome[T any] struct {
+	Outs    []T
+	Dropped []schemas.Dropped
+	Pending int // answers missing
+}
+
+// Chain takes one record through steps, depth first: what a step returns goes
+// on at once, so that a record set aside or waiting holds up nobody else, and
+// everything that can be asked is asked. Id names a record for its pass.
+func Chain[T any](ctx context.Context, env Env, steps []Step[T, T], id func(T) string, in T) (Outcome[T], error) {
+	var o Outcome[T]
+	var walk func(i int, rec T) error
+	walk = func(i int, rec T) error {
+		if i == len(steps) {
+			o.Outs = append(o.Outs, rec)
+			return nil
+		}
+		pass := NewPass(env.Seed, steps[i].Name, id(rec), env.Model, env.Log)
+		outs, dropped, pending, err := Apply(ctx, steps[i], pass, rec)
+		if err != nil {
+			return err
+		}
+		o.Dropped = append(o.Dropped, dropped...)
+		o.Pending += pending
+		for _, out := range outs {
+			if err := walk(i+1, out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := walk(0, in)
+	return o, err
+}

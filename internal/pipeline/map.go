@@ -34,11 +34,13 @@ func Map[In, Out any](ctx context.Context, workers int, in iter.Seq2[In, error],
 		jobs := make(chan *job)
 		order := make(chan *job, 4*workers)
 		stopped := make(chan struct{}, workers+1)
+		cut := false // in was not read to its end; set before order is closed
 
 		go func() { // reads in
 			defer func() { close(jobs); close(order); stopped <- struct{}{} }()
 			for v, err := range in {
 				if Draining(ctx) {
+					cut = true
 					return
 				}
 				j := &job{in: v, err: err, done: make(chan result, 1)}
@@ -90,7 +92,7 @@ func Map[In, Out any](ctx context.Context, workers int, in iter.Seq2[In, error],
 			}
 		}
 		err := ctx.Err()
-		if err == nil && Draining(ctx) {
+		if err == nil && cut {
 			err = ErrDraining
 		}
 		if err != nil {

@@ -170,6 +170,9 @@ func (o *Output) Record(id string, v any) error {
 	return o.index.write(fmt.Appendf(nil, "%s\t%d\t%d\n", id, offset, len(line)))
 }
 
+// Has reports whether a record of that id was written.
+func (o *Output) Has(id string) bool { return o.ids[id] }
+
 // Drop appends a record that was set aside.
 func (o *Output) Drop(d schemas.Dropped) error {
 	line, err := schemas.AppendLine(o.line[:0], d)
