@@ -107,6 +107,31 @@ type StageRecipe struct {
 	LogProbs        int      `json:"logprobs"`
 }
 
+// DefaultRecipe returns a recipe with every setting at its default and no name,
+// date, canary or corpora. Lengths, importance, sites and votes are those of
+// the FlawedFictions paper (sections 3 and 4.3); dedup's thresholds are the
+// project's own.
+func DefaultRecipe() Recipe {
+	return Recipe{
+		Version: "0.1.0",
+		Seed:    1,
+		Dedup: DedupRecipe{
+			Shingle: 5, Jaccard: 0.30, Containment: 0.80, Bands: 42, Rows: 3, Excerpts: true, MaxCluster: 50,
+		},
+		Make: MakeRecipe{
+			Engine: "rules", FactsPerSource: 2, MaxSites: 5, JudgeAsk: 5, JudgeNeed: 4,
+			Importance: []int{2, 3}, Share: 1, MinWords: 100, MaxWords: 3999,
+			Models: []ModelRecipe{}, Stages: []StageRecipe{}, Kinds: []string{},
+		},
+		Splits: SplitsRecipe{
+			ShortMaxWords: 1199, LongMinWords: 1200, LongMaxWords: 3999,
+			ShortCorpora: []string{}, LongCorpora: []string{}, Controls: true, FewShot: 2,
+		},
+		Review:  ReviewRecipe{MinAnnotators: 3},
+		Release: ReleaseRecipe{Authors: []string{}, Compression: "zstd", RowsPerShard: 10_000, Residue: []string{}},
+	}
+}
+
 // SplitsRecipe says which drafts are which rows.
 type SplitsRecipe struct {
 	ShortMaxWords int      `json:"short_max_words"` // flawed_fictions: source words up to and including

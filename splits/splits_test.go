@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package splits
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// world makes n short and n long sources, each with a story and one or two drafts.
+func world(n int) (drafts, stories []Item) {
+	for i := range 2 * n {
+		g := fmt.Sprintf("c:%03d", i)
+		words := 400 + 10*i%700
+		if i >= n {
+			words = 1200 + 37*i%2800
+		}
+		stories = append(stories, Item{ID: g, GroupID: g, Corpus: "c", Words: words})
+		if i%3 == 0 { // a story nobody could flaw
+			continue
+		}
+		for k := range 1 + i%2 {
+			d := Item{ID: fmt.Sprintf("%s#%d", g, k), GroupID: g, Corpus: "c", Words: words, Verification: schemas.VerifiedRules,
+				Class: []string{"colour", "name", "count"}[i%3], Variants: []string{schemas.VariantPatched}}
+			if i%5 != 0 {
+				d.Variants = append(d.Variants, schemas.VariantCounterfactual, schemas.VariantResolved)
+			}
+			drafts = append(drafts, d)
+		}
+	}
+	return drafts, stories
+}
+
+func settings() schemas.SplitsRecipe { return schemas.DefaultRecipe().Splits }
+
+func rowsOf(c Choices, config, variant string) (ids, groups []string) {
+	for _, r := range c.Rows {
+		if r.Config == config && (variant == "" || r.Variant == variant) {
+			ids = append(ids, r.ID)
+			groups = append(groups, r.GroupID)
+		}
+	}
+	return ids, groups
+}
+
+func TestChooseBalancesAndKeepsGroupsApart(t *testing.T) {
+	drafts, stories := world(60)
+	set := settings()
+	set.HiddenShare = 0.3
+	c := Choose(drafts, stories, set, 7)
+
+	for _, config := range []string{FlawedFictions, Long} {
+		pos, posGroups := rowsOf(c, config, schemas.VariantPatched)
+		neg, _ := rowsOf(c, config, schemas.VariantOriginal)
+		if len(pos) == 0 || len(pos) != len(neg) {
+			t.Errorf("%s: %d positives, %d negatives", config, len(pos), len(neg))
+		}
+		if distinct(neg) != len(neg) {
+			t.Errorf("%s: an original serves twice", config)
+		}
+		for _, g := range posGroups { // the positives' own sources come first
+			if !slices.Contains(neg, g) {
+				t.Errorf("%s: source %s of a positive is no negative though others are", config, g)
+			}
+		}
+	}
+	pos, _ := rowsOf(c, FlawedFictions, schemas.VariantPatched)
+	for _, config := range []string{Counterfactual, Resolved} {
+		same, _ := rowsOf(c, config, schemas.VariantPatched)
+		if diff := cmp.Diff(pos, same); diff != "" {
+			t.Errorf("%s has other positives than flawed_fictions: %s", config, diff)
+		}
+	}
+	// A source is in one split, and the few-shot pool's are nowhere else.
+	split := map[string]string{}
+	for _, r := range c.Rows {
+		if old, ok := split[r.GroupID]; ok && old != r.Split {
+			t.Errorf("source %s stands in %s and %s", r.GroupID, old, r.Split)
+		}
+		split[r.GroupID] = r.Split
+	}
+	shots, _ := rowsOf(c, FewShot, "")
+	if len(shots) != 2*set.FewShot {
+		t.Errorf("%d few-shot rows, want %d", len(shots), 2*set.FewShot)
+	}
+	// Counterfactuals that do not exist are reported, not padded.
+	if !slices.ContainsFunc(c.Shortfalls, func(s Shortfall) bool { return s.Config == Counterfactual && s.Got < s.Wanted }) {
+		t.Errorf("no shortfall of counterfactuals is reported: %+v", c.Shortfalls)
+	}
+}
+
+func TestChooseDoesNotDependOnOrder(t *testing.T) {
+	drafts, stories := world(40)
+	want := Choose(drafts, stories, settings(), 3)
+	for range 5 {
+		rand.Shuffle(len(drafts), func(i, j int) { drafts[i], drafts[j] = drafts[j], drafts[i] })
+		rand.Shuffle(len(stories), func(i, j int) { stories[i], stories[j] = stories[j], stories[i] })
+		if diff := cmp.Diff(want, Choose(drafts, stories, settings(), 3)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	set := settings()
+	set.ShortTarget = 10
+	if cmp.Equal(Choose(drafts, stories, set, 3), Choose(drafts, stories, set, 4)) {
+		t.Error("another seed draws the same rows")
+	}
+}
+
+func TestChooseTargets(t *testing.T) {
+	drafts, stories := world(60)
+	set := settings()
+	set.FewShot, set.ShortTarget, set.LongTarget = 0, 25, 10_000
+	c := Choose(drafts, stories, set, 1)
+	_, groups := rowsOf(c, FlawedFictions, schemas.VariantPatched)
+	if len(groups) != 25 || distinct(groups) != 25 {
+		t.Errorf("%d positives from %d sources; a second fact of a source must wait for other sources", len(groups), distinct(groups))
+	}
+	if !slices.ContainsFunc(c.Shortfalls, func(s Shortfall) bool { return s.Config == Long && s.What == "positives" }) {
+		t.Errorf("the missed target of the long tier is not reported: %+v", c.Shortfalls)
+	}
+}
+
+func TestTierLimitsAreInclusive(t *testing.T) {
+	c := chooser{set: settings()}
+	for words, want := range map[int][2]bool{1199: {true, false}, 1200: {false, true}, 3999: {false, true}, 4000: {false, false}} {
+		it := Item{Words: words}
+		if got := [2]bool{c.inTier(it, false), c.inTier(it, true)}; got != want {
+			t.Errorf("%d words: short, long = %v, want %v", words, got, want)
+		}
+	}
+}
+
+func distinct(s []string) int {
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return len(slices.Compact(s))
+}
+
+func draft() schemas.Draft {
+	variant := func(name, s string) *schemas.Variant {
+		v := &schemas.Variant{Name: name, Text: s, TextHash: schemas.HashText(s), Words: text.Words(s), Edits: []schemas.Edit{}}
+		ix := text.NewIndex(s)
+		for _, r := range text.Sentences(s) {
+			sp := ix.Span(r)
+			v.Sentences = append(v.Sentences, schemas.Bounds{Start: sp.Start, End: sp.End})
+		}
+		return v
+	}
+	orig := variant(schemas.VariantOriginal, "Zoë had a red 👒 hat. It rained. The red hat dripped.")
+	orig.Edits = nil
+	return schemas.Draft{
+		StoryID: "c:hat", GroupID: "c:hat", MatchID: "c:hat#01234567", SourceWords: 10,
+		Original: *orig,
+		Patched:  variant(schemas.VariantPatched, "Zoë had a red 👒 hat. It rained. The blue hat dripped."),
+		Fact:     &schemas.Fact{Statement: "The hat is red", Counterfactual: "The hat is blue"},
+		Flaw:     &schemas.Flaw{Kind: "continuity", Subtype: "appearance_mismatches", Class: "colour", Sites: 1},
+		Errors:   []schemas.GoldSentence{{Sentence: 2}}, Contradicted: []schemas.GoldSentence{{Sentence: 0}},
+		Explanation: "The hat was red.",
+	}
+}
+
+func TestRow(t *testing.T) {
+	d := draft()
+	e, err := Row(d, Choice{Config: FlawedFictions, Split: Test, Variant: schemas.VariantPatched, Verification: schemas.VerifiedRules}, Stamp{Version: "1.0.0", Canary: "c", Engine: "rules"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Label != schemas.LabelError || e.ContError != 1 || len(e.ErrorSpans) != 1 || e.ErrorSpans[0].Text != "The blue hat dripped." {
+		t.Errorf("positive row: %+v", e)
+	}
+	for _, s := range slices.Concat(e.ErrorSpans, e.ContradictedSpans) {
+		if err := s.Check(e.Story); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := "<li>The blue hat dripped.</li>"; e.ContErrorLines != want {
+		t.Errorf("cont_error_lines = %q, want %q", e.ContErrorLines, want)
+	}
+	o, err := Row(d, Choice{Config: FlawedFictions, Split: Test, Variant: schemas.VariantOriginal}, Stamp{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Label != schemas.LabelConsistent || o.ErrorSpans == nil || len(o.ErrorSpans) != 0 || *o.NegativeKind != "original" || o.ContErrorExpl != "NA" {
+		t.Errorf("original row: %+v", o)
+	}
+	if o.MatchID != d.GroupID || o.ExampleID != schemas.ExampleID(d.GroupID, "original") {
+		t.Errorf("an original belongs to every match of its group: %s, %s", o.MatchID, o.ExampleID)
+	}
+	st, err := Original(schemas.Story{StoryID: "c:hat", GroupID: "c:hat", Text: d.Original.Text, TextHash: d.Original.TextHash, Words: 10}, Choice{Variant: schemas.VariantOriginal}, Stamp{})
+	if err != nil || !cmp.Equal(st.Sentences, o.Sentences) || st.ExampleID != o.ExampleID {
+		t.Errorf("a story's own row differs from the draft's original: %v\n%s", err, cmp.Diff(st, o))
+	}
+}
+
+func TestRowRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*schemas.Draft)
+		want  string
+	}{
+		"no such variant": {func(d *schemas.Draft) { d.Patched = nil }, "no patched variant"},
+		"hash":            {func(d *schemas.Draft) { d.Patched.TextHash = "00" }, "text_hash"},
+		"not frozen": {func(d *schemas.Draft) {
+			d.Patched.Text += "\r\n"
+			d.Patched.TextHash = schemas.HashText(d.Patched.Text)
+		}, "not frozen"},
+		"no gold":             {func(d *schemas.Draft) { d.Errors = nil }, "needs error and contradicted"},
+		"sentence past end":   {func(d *schemas.Draft) { d.Errors[0].Sentence = 3 }, "past the last"},
+		"sentence past text":  {func(d *schemas.Draft) { d.Patched.Sentences[2].End = 900 }, "sentence 2"},
+		"sentences backwards": {func(d *schemas.Draft) { d.Errors = []schemas.GoldSentence{{Sentence: 2}, {Sentence: 1}} }, "out of order"},
+		"no fact":             {func(d *schemas.Draft) { d.Fact = nil }, "no fact"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := draft()
+			c.spoil(&d)
+			_, err := Row(d, Choice{Variant: schemas.VariantPatched}, Stamp{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("err = %v, want one that says %q", err, c.want)
+			}
+		})
+	}
+}
