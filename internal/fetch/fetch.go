@@ -129,7 +129,31 @@ func DefaultLimits() Limits {
 		MaxRatio:   200,
 		RatioFloor: 16 << 20,
 		MaxEntries: 500_000,
-		MaxDepth:   3,
+		MaxDepth:   4,
 		MaxWhole:   256 << 20,
 	}
+}
+
+// resolve fills zero fields with the defaults; a negative cap stays, as "none".
+func (l Limits) resolve() Limits {
+	d := DefaultLimits()
+	set := func(v *int64, def int64) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	set(&l.MaxFile, d.MaxFile)
+	set(&l.MaxTotal, d.MaxTotal)
+	set(&l.RatioFloor, d.RatioFloor)
+	set(&l.MaxWhole, d.MaxWhole)
+	if l.MaxRatio == 0 {
+		l.MaxRatio = d.MaxRatio
+	}
+	if l.MaxEntries == 0 {
+		l.MaxEntries = d.MaxEntries
+	}
+	if l.MaxDepth == 0 {
+		l.MaxDepth = d.MaxDepth
+	}
+	return l
 }

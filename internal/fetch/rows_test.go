@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type rowReader func(io.Reader, RowOptions) iter.Seq2[Row, error]
+
+// show prints what a reader yields, one line a step, through readers that hand
+// out one byte, half a buffer or all, which must make no difference.
+func show(t *testing.T, read rowReader, input string, opt RowOptions) string {
+	t.Helper()
+	var first string
+	for i, r := range []io.Reader{strings.NewReader(input), iotest.OneByteReader(strings.NewReader(input)), iotest.DataErrReader(strings.NewReader(input))} {
+		var b strings.Builder
+		for row, err := range read(r, opt) {
+			if row.Data != nil && input[row.Offset:int(row.Offset)+len(row.Data)] != string(row.Data) {
+				t.Errorf("row %d: %q is not at its offset %d", row.N, row.Data, row.Offset)
+			}
+			switch {
+			case AsRowError(err) != nil:
+				fmt.Fprintf(&b, "bad %d @%d: %v\n", row.N, row.Line, err)
+			case err != nil:
+				fmt.Fprintf(&b, "END %v\n", err)
+			case row.Fields != nil:
+				fmt.Fprintf(&b, "%d @%d: %q\n", row.N, row.Line, row.Fields)
+			default:
+				fmt.Fprintf(&b, "%d @%d: %s\n", row.N, row.Line, row.Data)
+			}
+		}
+		if i == 0 {
+			first = b.String()
+		} else if d := cmp.Diff(first, b.String()); d != "" {
+			t.Errorf("reader %d gives other rows (-strings.Reader +it):\n%s", i, d)
+		}
+	}
+	return first
+}
+
+func TestRows(t *testing.T) {
+	bom := "\xef\xbb\xbf"
+	long := strings.Repeat("x", 30)
+	tests := []struct {
+		name string
+		read rowReader
+		in   string
+		opt  RowOptions
+		want string
+	}{
+		{"lines keep blanks and other line breaks", Lines, bom + "a\u2028b\r\n\n\xff\x85c\rd", RowOptions{},
+			"1 @1: a\u2028b\n2 @2: \n3 @3: \xff\x85c\rd\n"},
+		{"empty", Lines, "", RowOptions{}, ""},
+		{"one empty line", Lines, "\n", RowOptions{}, "1 @1: \n"},
+		{"json lines", JSONLines, "{\"a\":1}\n\n  \r\n{\"a\":2}", RowOptions{},
+			"1 @1: {\"a\":1}\n2 @4: {\"a\":2}\n"},
+		{"latin-1 row is set aside, the next is not", JSONLines, "{\"a\":\"Esm\xe9\"}\n{\"a\":2}\n", RowOptions{Name: "f.jsonl"},
+			"bad 1 @1: f.jsonl: line 1: row 1: invalid UTF-8: byte 0xe9 at byte 9 of the row\n2 @2: {\"a\":2}\n"},
+		{"long line", JSONLines, "1\n\"" + long + "\"\r\n3\n" + long, RowOptions{MaxRow: 10},
+			"1 @1: 1\nbad 2 @2: line 2: row 2: larger than the limit of 10 bytes for one row\n3 @3: 3\nbad 4 @4: line 4: row 4: larger than the limit of 10 bytes for one row\n"},
+		{"line as long as the limit", Lines, "0123456789\r\n", RowOptions{MaxRow: 10}, "1 @1: 0123456789\n"},
+		{"utf-16", JSONLines, "\xff\xfe{\x00}\x00", RowOptions{Name: "f"},
+			"END read f: line 1: not in the format it should have: this is UTF-16, UTF-8 is wanted; convert it first\n"},
+
+		{"array", JSONArray, bom + " [ {\"a\":[1,2,{\"b\":\"]}\\\"\"}]} ,\n\n\"x\\\\\",\n12.5e-3,null,[]\n] \n", RowOptions{},
+			"1 @1: {\"a\":[1,2,{\"b\":\"]}\\\"\"}]}\n2 @3: \"x\\\\\"\n3 @4: 12.5e-3\n4 @4: null\n5 @4: []\n"},
+		{"empty array", JSONArray, "[ ]", RowOptions{}, ""},
+		{"object", JSONArray, `{"version":{"data":[9]},"n":1,"d\u0061ta":[{"a":1},{"a":2}],"more":[[]]}`, RowOptions{},
+			"1 @1: {\"a\":1}\n2 @1: {\"a\":2}\n"},
+		{"object with another key", JSONArray, `{"task":"t","golds":[1]}`, RowOptions{Key: "golds"}, "1 @1: 1\n"},
+		{"object without the key", JSONArray, `{"task":"t","golds":[1]}`, RowOptions{},
+			"END read line 1: not in the format it should have: the top-level object has no member \"data\"; it has: \"task\", \"golds\"\n"},
+		{"key twice", JSONArray, `{"data":[1],"data":[2]}`, RowOptions{},
+			"1 @1: 1\nEND read line 1: not in the format it should have: the member \"data\" occurs twice\n"},
+		{"not utf-8", JSONArray, "[\"\xe9\",1]", RowOptions{},
+			"bad 1 @1: line 1: row 1: invalid UTF-8: byte 0xe9 at byte 1 of the row\n2 @1: 1\n"},
+		{"long element", JSONArray, "[1,\n{\"a\":\n\"" + long + "\"}\n,2]", RowOptions{MaxRow: 10},
+			"1 @1: 1\nbad 2 @2: lines 2-3: row 2: larger than the limit of 10 bytes for one row\n3 @4: 2\n"},
+		{"cut off in an element", JSONArray, "[{\"a\":1},\n{\"a\":\"x", RowOptions{Name: "f.json"},
+			"1 @1: {\"a\":1}\nEND read f.json: line 2: row 2: data ends too early: the file is cut off inside a value\n"},
+		{"cut off in a number", JSONArray, "[12", RowOptions{},
+			"END read line 1: row 1: data ends too early: the file is cut off inside a value\n"},
+		{"cut off between elements", JSONArray, "[1,2", RowOptions{},
+			"1 @1: 1\nEND read line 1: row 2: data ends too early: the file is cut off inside a value\n"},
+		{"cut off after a comma", JSONArray, "[[],", RowOptions{},
+			"1 @1: []\nEND read line 1: data ends too early: the file is cut off where row 2 of the array from line 1 should begin\n"},
+		{"trailing comma", JSONArray, "[1,]", RowOptions{},
+			"1 @1: 1\nEND read line 1: not in the format it should have: row 2 of the array wanted, found \"]\" at byte 3\n"},
+		{"brackets that do not fit", JSONArray, "[{},\n{\"a\":[1}]", RowOptions{},
+			"1 @1: {}\nEND read line 2: row 2: not in the format it should have: '}' closes what is not open\n"},
+		{"json lines as an array", JSONArray, "{\"data\":[1]}\n{\"data\":[2]}", RowOptions{},
+			"1 @1: 1\nEND read line 2: not in the format it should have: the end of the file after the end of its value (JSON Lines, or several arrays in one file?) wanted, found \"{\" at byte 13\n"},
+		{"empty file as an array", JSONArray, " \n", RowOptions{},
+			"END read line 2: data ends too early: the file is cut off before the array begins\n"},
+		{"rows of an array", JSONRows, bom + "\n [1,\n2]", RowOptions{}, "1 @2: 1\n2 @3: 2\n"},
+		{"rows of lines", JSONRows, bom + "\n{}\n{}", RowOptions{}, "1 @2: {}\n2 @3: {}\n"},
+
+		{"csv", CSV, bom + "id,text\r\n1,\"a \"\"b\"\",\r\nc\"\r\n\r\n2,\n", RowOptions{},
+			"1 @1: [\"id\" \"text\"]\n2 @2: [\"1\" \"a \\\"b\\\",\\r\\nc\"]\n3 @5: [\"2\" \"\"]\n"},
+		{"csv without last line end", CSV, "a,b\n\"1\",\"2\"", RowOptions{}, "1 @1: [\"a\" \"b\"]\n2 @2: [\"1\" \"2\"]\n"},
+		{"csv lone CR", CSV, "a,b\n1\r2,3\r\r\n", RowOptions{}, "1 @1: [\"a\" \"b\"]\n2 @2: [\"1\\r2\" \"3\\r\"]\n"},
+		{"tsv", CSV, "a\tb,c\n", RowOptions{Comma: '\t'}, "1 @1: [\"a\" \"b,c\"]\n"},
+		{"ragged rows", CSV, "a,b\n1,2,\n3\n4,5\n", RowOptions{Name: "s.csv"},
+			"1 @1: [\"a\" \"b\"]\nbad 2 @2: s.csv: line 2: row 2: wrong number of fields: 3 where the first row has 2\n" +
+				"bad 3 @3: s.csv: line 3: row 3: wrong number of fields: 1 where the first row has 2\n4 @4: [\"4\" \"5\"]\n"},
+		{"ragged rows allowed", CSV, "a,b\n1,2,\n3\n", RowOptions{Ragged: true}, "1 @1: [\"a\" \"b\"]\n2 @2: [\"1\" \"2\" \"\"]\n3 @3: [\"3\"]\n"},
+		{"broken quote", CSV, "a,b\n1,\"x\ny\" z\nno,\"w\"\n", RowOptions{Name: "s.csv"},
+			"1 @1: [\"a\" \"b\"]\nbad 2 @2: s.csv: lines 2-3: row 2: broken CSV quoting: \" \" after a closing quote on line 3\n3 @4: [\"no\" \"w\"]\n"},
+		{"after a broken quote ragged rows are suspect", CSV, "a,b\n1,\"x\"y\ninside, the, field\n2,3\n4\n", RowOptions{Ragged: true},
+			"1 @1: [\"a\" \"b\"]\nbad 2 @2: line 2: row 2: broken CSV quoting: \"y\" after a closing quote on line 2\n" +
+				"bad 3 @3: line 3: row 3: wrong number of fields: 3 where the first row has 2\n4 @4: [\"2\" \"3\"]\n5 @5: [\"4\"]\n"},
+		{"quote in a bare field", CSV, "a\nx\"y\nz\n", RowOptions{},
+			"1 @1: [\"a\"]\nbad 2 @2: line 2: row 2: broken CSV quoting: a quote inside an unquoted field on line 2\n3 @3: [\"z\"]\n"},
+		{"quote never closed", CSV, "a,b\n1,2\n3,\"4\n5,6\n", RowOptions{},
+			"1 @1: [\"a\" \"b\"]\n2 @2: [\"1\" \"2\"]\nbad 3 @3: lines 3-5: row 3: broken CSV quoting: the quote opened on line 3 is not closed at the end of the file\n"},
+		{"broken header", CSV, "a\"b,c\n1,2\n", RowOptions{Name: "s.csv"},
+			"END read s.csv: line 1: row 1, which gives the rows their columns: broken CSV quoting: a quote inside an unquoted field on line 1\n"},
+		{"long csv row", CSV, "a,b\n1,\"" + long + "\n\"\r\n2,3\n", RowOptions{MaxRow: 10},
+			"1 @1: [\"a\" \"b\"]\nbad 2 @2: lines 2-3: row 2: larger than the limit of 10 bytes for one row\n3 @4: [\"2\" \"3\"]\n"},
+		{"csv not utf-8", CSV, "a,b\n1,Esm\xe9\n", RowOptions{},
+			"1 @1: [\"a\" \"b\"]\nbad 2 @2: line 2: row 2: invalid UTF-8: byte 0xe9 at byte 5 of the row\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, show(t, tt.read, tt.in, tt.opt)); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+		})
+	}
+}
+
+// A reader that fails must not pass for the end of the data, and the half row
+// it left must not pass for a row.
+func TestRowsReaderFails(t *testing.T) {
+	cause := &Error{"read", "f.gz", Input, ErrTruncated}
+	for name, tt := range map[string]struct {
+		read rowReader
+		in   string
+	}{
+		"lines": {Lines, "1\n2"}, "json lines": {JSONLines, "1\n2"}, "array": {JSONArray, "[1,2"}, "csv": {CSV, "1\n2"},
+		"array complete": {JSONArray, "[1] "}, "csv complete": {CSV, "1\n"}, "csv in quotes": {CSV, "1\n\"2"},
+	} {
+		var rows []string
+		var last error
+		for row, err := range tt.read(io.MultiReader(strings.NewReader(tt.in), iotest.ErrReader(cause)), RowOptions{Name: "f"}) {
+			if last = err; err == nil {
+				rows = append(rows, string(row.Data))
+			}
+		}
+		if !slices.Equal(rows, []string{"1"}) || !errors.Is(last, ErrTruncated) || KindOf(last) != Input || AsRowError(last) != nil {
+			t.Errorf("%s: rows %q, then error %v; want row 1 and the reader's error", name, rows, last)
+		}
+	}
+}
+
+// A consumer may leave at any row.
+func TestRowsBreak(t *testing.T) {
+	for _, read := range []rowReader{Lines, JSONLines, JSONArray, JSONRows, CSV} {
+		n := 0
+		for range read(strings.NewReader("[1,\n2]"), RowOptions{}) {
+			n++
+			break
+		}
+		if n != 1 {
+			t.Errorf("%d rows after break", n)
+		}
+	}
+}
+
+// Escapes and quotes are where a scanner turns quadratic or loses its place.
+func TestJSONArrayEscapes(t *testing.T) {
+	var want []string
+	for i := range 300 {
+		s := strings.Repeat(`\`, i%7) + strings.Repeat(`"`, i%3) + strings.Repeat("line\n\"quoted\"\t", i%50) + strings.Repeat(`\`, i%5)
+		b, _ := json.Marshal(map[string]string{"s" + s: s})
+		want = append(want, string(b))
+	}
+	in := "[" + strings.Join(want, ",\n") + "]"
+	for _, size := range []int{1, 2, 3, 7, 4096} {
+		var got []string
+		for row, err := range JSONArray(&chunks{s: in, n: size}, RowOptions{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(row.Data))
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("chunks of %d (-want +got):\n%s", size, d)
+		}
+	}
+}
+
+type chunks struct {
+	s string
+	n int
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if c.s == "" {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), c.n)], c.s)
+	c.s = c.s[n:]
+	return n, nil
+}
+
+// The real tables: every record of FairytaleQA and of the Gutenberg catalogue
+// as encoding/csv reads them, apart from what that cannot tell.
+func TestCSVReal(t *testing.T) {
+	dir := os.Getenv("RETCON_SHARED")
+	if dir == "" {
+		t.Skip("RETCON_SHARED is not set: the folder with corpora/ is needed")
+	}
+	var files []string
+	for _, pattern := range []string{"fairytaleqa/*.csv", "fairytaleqa/data-by-origin/*/*/*.csv", "gutenberg/cache/epub/feeds/*.csv"} {
+		m, err := filepath.Glob(filepath.Join(dir, "corpora", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, m...)
+	}
+	if len(files) < 500 {
+		t.Fatalf("%d CSV files below %s, want those of the whole sample", len(files), dir)
+	}
+	rows, bad := 0, 0
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref := csv.NewReader(bytes.NewReader(data))
+		ref.FieldsPerRecord = -1
+		for row, err := range CSV(bytes.NewReader(data), RowOptions{Name: filepath.Base(name), Ragged: true}) {
+			want, refErr := ref.Read()
+			if err != nil {
+				bad++
+				t.Logf("%v (encoding/csv: %v)", err, refErr)
+				if AsRowError(err) == nil {
+					t.Errorf("%v ends the file", err)
+				}
+				continue
+			}
+			rows++
+			line, _ := ref.FieldPos(0)
+			for i := range row.Fields {
+				row.Fields[i] = strings.ReplaceAll(row.Fields[i], "\r\n", "\n") // encoding/csv does
+			}
+			if d := cmp.Diff(want, row.Fields); d != "" || refErr != nil || line != row.Line {
+				t.Fatalf("%s row %d line %d (encoding/csv: line %d, %v):\n%s", name, row.N, row.Line, line, refErr, d)
+			}
+		}
+		if _, err := ref.Read(); err != io.EOF {
+			t.Errorf("%s: encoding/csv has more: %v", name, err)
+		}
+	}
+	t.Logf("%d files, %d rows, %d set aside", len(files), rows, bad)
+}
