@@ -47,10 +47,12 @@ type Result[Out any] struct {
 	Usage        Usage
 	Cached       bool // came from the store
 	Answer       Answer
+
+	ok bool
 }
 
 // OK reports whether Value is an answer.
-func (r Result[Out]) OK() bool { return r.Outcome.Usable() }
+func (r Result[Out]) OK() bool { return r.ok }
 
 // Pending reports whether the answer is still to come.
 func (r Result[Out]) Pending() bool { return r.Outcome == Pending }
@@ -87,7 +89,7 @@ func (c Call[In, Out]) Do(ctx context.Context, client *Client, in In, sample int
 			res.Outcome, res.Reason = ParseFailed, err.Error()
 		}
 	} else {
-		res.Value = v
+		res.Value, res.ok = v, true
 	}
 	client.countOutcome(req, res.Outcome)
 	return res, nil
