@@ -59,7 +59,7 @@ func Row(d schemas.Draft, c Choice, stamp Stamp) (schemas.Example, error) {
 	}
 	e.Explanation = &d.Explanation
 	e.ContErrorExpl = d.Explanation
-	e.ContErrorLines, e.ContradictedLines = listItems(e.ErrorSpans), listItems(e.ContradictedSpans)
+	e.ContErrorLines, e.ContradictedLines = ListItems(e.ErrorSpans), ListItems(e.ContradictedSpans)
 	e.FlawKind, e.FlawSubtype, e.FlawClass, e.Severity = optional(d.Flaw.Kind), optional(d.Flaw.Subtype), optional(d.Flaw.Class), optional(d.Flaw.Severity)
 	e.Sites = &d.Flaw.Sites
 	e.Difficulty = d.Difficulty
@@ -129,8 +129,8 @@ func goldSpans(ix *text.Index, sentences []schemas.Bounds, gold []schemas.GoldSe
 	return spans, nil
 }
 
-// listItems writes spans as the published data set does.
-func listItems(spans []schemas.Span) string {
+// ListItems writes spans as the published data set's columns do.
+func ListItems(spans []schemas.Span) string {
 	var b strings.Builder
 	for i, s := range spans {
 		if i > 0 {

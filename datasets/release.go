@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package datasets
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// Release is a release folder opened for reading. Opening trusts the
+// manifest; [Verify] does not.
+type Release struct {
+	Dir      string
+	Manifest schemas.Manifest
+}
+
+// Open reads the manifest of a release folder.
+func Open(dir string) (*Release, error) {
+	path := filepath.Join(dir, ManifestFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &fetch.Error{Op: "open release", Name: dir, Kind: fetch.Input, Err: err}
+	}
+	r := &Release{Dir: dir}
+	if err := json.Unmarshal(b, &r.Manifest); err != nil {
+		return nil, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err}
+	}
+	return r, nil
+}
+
+// ID is name@version, as predictions name a release.
+func (r *Release) ID() string { return r.Manifest.Name + "@" + r.Manifest.Version }
+
+// Config finds a config by name.
+func (r *Release) Config(name string) (schemas.ConfigInfo, error) {
+	var known []string
+	for _, c := range r.Manifest.Configs {
+		if c.Name == name {
+			return c, nil
+		}
+		known = append(known, c.Name)
+	}
+	return schemas.ConfigInfo{}, fmt.Errorf("release %s has no config %q; it has %v", r.ID(), name, known)
+}
+
+// Split finds a split of a config.
+func (r *Release) Split(config, name string) (schemas.SplitInfo, error) {
+	c, err := r.Config(config)
+	if err != nil {
+		return schemas.SplitInfo{}, err
+	}
+	var known []string
+	for _, s := range c.Splits {
+		if s.Name == name {
+			return s, nil
+		}
+		known = append(known, s.Name)
+	}
+	return schemas.SplitInfo{}, fmt.Errorf("config %s has no split %q; it has %v", config, name, known)
+}
+
+// Rows reads the records of a split in order. An error names the file and the
+// row and ends the sequence.
+func Rows[T any](r *Release, config, split string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		info, err := r.Split(config, split)
+		if err != nil {
+			var zero T
+			yield(zero, err)
+			return
+		}
+		for _, f := range info.Files {
+			for v, err := range readRows[T](filepath.Join(r.Dir, filepath.FromSlash(f.Path))) {
+				if !yield(v, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// recordTypes are the Go types of a config's schema names.
+var recordTypes = map[string]reflect.Type{
+	"example": reflect.TypeFor[schemas.Example](),
+}

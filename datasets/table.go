@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package datasets
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/compress/snappy"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// Limits of a row group. The rows given to one write call are part of the byte
+// format, so rows go to the writer one at a time.
+const (
+	groupRows  = 1000
+	groupBytes = 64 << 20
+)
+
+// Table is one split of one config, ready to be written: records in the order
+// in which they will stand.
+type Table struct {
+	Config string
+	Split  string
+	Schema string // name of the record: example, prompt, ...
+
+	typ  reflect.Type
+	rows iter.Seq2[reflect.Value, error]
+}
+
+// NewTable makes a table of records. Rows come in order of their id.
+func NewTable[T any](config, split, schema string, rows iter.Seq2[T, error]) Table {
+	return Table{Config: config, Split: split, Schema: schema, typ: reflect.TypeFor[T](),
+		rows: func(yield func(reflect.Value, error) bool) {
+			for v, err := range rows {
+				if !yield(reflect.ValueOf(v), err) {
+					return
+				}
+			}
+		}}
+}
+
+// SplitName is what names of configs and splits must match. The hub takes no
+// hyphen: test_hidden, never test-hidden.
+var SplitName = regexp.MustCompile(`^\w+(\.\w+)*$`)
+
+// notInDigest are columns that say when and by what a row was made, not what
+// it is.
+var notInDigest = map[string]bool{"dataset_version": true, "canary": true, "provenance": true}
+
+// rowDigest is the SHA-256 of a record's columns as JSON, without those of
+// notInDigest. It does not depend on how the row is encoded.
+func (l *layout) rowDigest(v reflect.Value) ([]byte, error) {
+	h := sha256.New()
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	for _, f := range l.root {
+		if notInDigest[f.name] {
+			continue
+		}
+		buf.Reset()
+		if err := enc.Encode(v.FieldByIndex(f.index).Interface()); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		fmt.Fprintf(h, "%s=%s", f.name, buf.Bytes())
+	}
+	return h.Sum(nil), nil
+}
+
+// writeOptions are the settings that change a shard's bytes.
+type writeOptions struct {
+	compression  string
+	rowsPerShard int
+	meta         [][2]string // footer keys, sorted
+}
+
+func codec(name string) (compress.Codec, error) {
+	switch name {
+	case "", "zstd":
+		return &zstd.Codec{Level: zstd.SpeedDefault}, nil
+	case "snappy":
+		return &snappy.Codec{}, nil
+	}
+	return nil, fmt.Errorf("compression %q: want zstd or snappy", name)
+}
+
+// write puts the table's shards into dir/data/CONFIG and describes them.
+func (t Table) write(dir string, opt writeOptions, see func(reflect.Value) error) (schemas.SplitInfo, error) {
+	info := schemas.SplitInfo{Name: t.Split}
+	l, err := layoutOf(t.typ)
+	if err != nil {
+		return info, err
+	}
+	folder := filepath.Join(dir, "data", t.Config)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return info, &fetch.Error{Op: "create", Name: folder, Kind: fetch.Disk, Err: err}
+	}
+	w := &shardWriter{layout: l, opt: opt, folder: folder, split: t.Split,
+		cols: make([][]parquet.Value, l.leaves), sum: sha256.New()}
+	defer w.abort()
+	for v, err := range t.rows {
+		if err != nil {
+			return info, err
+		}
+		if err := see(v); err != nil {
+			return info, err
+		}
+		if err := w.add(v); err != nil {
+			return info, err
+		}
+	}
+	shards, err := w.finish()
+	if err != nil {
+		return info, err
+	}
+	info.Rows, info.Digest = w.total, hex.EncodeToString(w.sum.Sum(nil))
+	for _, s := range shards {
+		name := fmt.Sprintf("%s-%05d-of-%05d.parquet", t.Split, s.n, len(shards))
+		if err := os.Rename(s.path, filepath.Join(folder, name)); err != nil {
+			return info, &fetch.Error{Op: "rename", Name: name, Kind: fetch.Disk, Err: err}
+		}
+		h, err := hashFile(dir, "data/"+t.Config+"/"+name)
+		if err != nil {
+			return info, err
+		}
+		h.Rows = s.rows
+		info.Files = append(info.Files, h)
+		info.Bytes += h.Bytes
+	}
+	return info, nil
+}
+
+type shard struct {
+	path string
+	n    int
+	rows int
+}
+
+// shardWriter writes rows into as many shards as they need.
+type shardWriter struct {
+	layout *layout
+	opt    writeOptions
+	folder string
+	split  string
+	cols   [][]parquet.Value
+	row    parquet.Row
+	sum    interface {
+		io.Writer
+		Sum([]byte) []byte
+	}
+
+	file   *os.File
+	w      *parquet.GenericWriter[any]
+	shards []shard
+	inRows int // rows and bytes in the open row group
+	inSize int
+	total  int
+}
+
+func (s *shardWriter) add(v reflect.Value) error {
+	if s.w != nil && s.opt.rowsPerShard > 0 && s.shards[len(s.shards)-1].rows >= s.opt.rowsPerShard {
+		if err := s.closeShard(); err != nil {
+			return err
+		}
+	}
+	if s.w == nil {
+		if err := s.openShard(); err != nil {
+			return err
+		}
+	}
+	digest, err := s.layout.rowDigest(v)
+	if err != nil {
+		return err
+	}
+	s.sum.Write(digest)
+	s.row = s.layout.shred(v, s.cols, s.row)
+	size := 0
+	for _, val := range s.row {
+		if val.Kind() == parquet.ByteArray {
+			size += len(val.ByteArray())
+		} else {
+			size += 8
+		}
+	}
+	if s.inRows >= groupRows || s.inRows > 0 && s.inSize+size > groupBytes {
+		if err := s.w.Flush(); err != nil {
+			return s.diskError(err)
+		}
+		s.inRows, s.inSize = 0, 0
+	}
+	if _, err := s.w.WriteRows([]parquet.Row{s.row}); err != nil {
+		return s.diskError(err)
+	}
+	s.inRows++
+	s.inSize += size
+	s.shards[len(s.shards)-1].rows++
+	s.total++
+	return nil
+}
+
+func (s *shardWriter) openShard() error {
+	path := filepath.Join(s.folder, fmt.Sprintf(".%s-%05d.tmp", s.split, len(s.shards)))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	if err != nil {
+		return &fetch.Error{Op: "create", Name: path, Kind: fetch.Disk, Err: err}
+	}
+	c, err := codec(s.opt.compression)
+	if err != nil {
+		f.Close()
+		return err
+	}
+	options := []parquet.WriterOption{s.layout.schema, parquet.Compression(c), parquet.CreatedBy("retcon", Version, "go")}
+	for _, kv := range s.opt.meta {
+		options = append(options, parquet.KeyValueMetadata(kv[0], kv[1]))
+	}
+	for _, c := range s.layout.longText() {
+		options = append(options, parquet.SkipPageBounds(c...))
+	}
+	s.file, s.w = f, parquet.NewGenericWriter[any](f, options...)
+	s.shards = append(s.shards, shard{path: path, n: len(s.shards)})
+	s.inRows, s.inSize = 0, 0
+	return nil
+}
+
+func (s *shardWriter) closeShard() error {
+	err := s.w.Close()
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if cerr := s.file.Close(); err == nil {
+		err = cerr
+	}
+	s.w, s.file = nil, nil
+	if err != nil {
+		return s.diskError(err)
+	}
+	return nil
+}
+
+// finish closes the last shard. A split without rows still has one, with the
+// full schema.
+func (s *shardWriter) finish() ([]shard, error) {
+	if len(s.shards) == 0 {
+		if err := s.openShard(); err != nil {
+			return nil, err
+		}
+	}
+	if s.w != nil {
+		if err := s.closeShard(); err != nil {
+			return nil, err
+		}
+	}
+	return s.shards, nil
+}
+
+func (s *shardWriter) abort() {
+	if s.file != nil {
+		s.file.Close()
+	}
+}
+
+func (s *shardWriter) diskError(err error) error {
+	return &fetch.Error{Op: "write", Name: filepath.Join(s.folder, s.split), Kind: fetch.Disk, Err: err}
+}
+
+// longText lists columns whose smallest and largest value would put whole
+// stories into the footer.
+func (l *layout) longText() [][]string {
+	var out [][]string
+	for _, c := range l.schema.Columns() {
+		switch c[len(c)-1] {
+		case "story", "text", "prompt", "generated_story", "explanation", "cont_error_expl", "cont_error_lines", "contradicted_lines", "quote":
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// readRows reads the records of one Parquet file in order. Its schema must be
+// the record's.
+func readRows[T any](path string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		typ := reflect.TypeFor[T]()
+		l, err := layoutOf(typ)
+		if err != nil {
+			var zero T
+			yield(zero, err)
+			return
+		}
+		for v, err := range readRecords(path, l, typ) {
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			if !yield(v.Interface().(T), nil) {
+				return
+			}
+		}
+	}
+}
+
+// readRecords is readRows for a type known only at run time. An error ends the
+// sequence; its text names the row where there is one.
+func readRecords(path string, l *layout, typ reflect.Type) iter.Seq2[reflect.Value, error] {
+	return func(yield func(reflect.Value, error) bool) {
+		fail := func(err error) {
+			yield(reflect.Value{}, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err})
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			fail(err)
+			return
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			fail(err)
+			return
+		}
+		pf, err := openParquet(f, info.Size())
+		if err != nil {
+			fail(err)
+			return
+		}
+		if got, want := pf.Schema().String(), l.schema.String(); got != want {
+			fail(fmt.Errorf("schema is not that of %s: %s", typ, firstDifference(want, got)))
+			return
+		}
+		n := 0
+		for _, group := range pf.RowGroups() {
+			ok, err := readGroup(group, l, typ, &n, yield)
+			if err != nil {
+				fail(fmt.Errorf("row %d: %w", n, err))
+				return
+			}
+			if !ok {
+				return
+			}
+		}
+		if int64(n) != pf.NumRows() {
+			fail(fmt.Errorf("footer says %d rows, file holds %d", pf.NumRows(), n))
+		}
+	}
+}
+
+// readGroup yields the rows of one row group and reports whether to go on.
+func readGroup(group parquet.RowGroup, l *layout, typ reflect.Type, n *int, yield func(reflect.Value, error) bool) (bool, error) {
+	rows := group.Rows()
+	defer rows.Close()
+	buf := make([]parquet.Row, 64)
+	for {
+		got, err := readSome(rows, buf)
+		for _, r := range buf[:got] {
+			v := reflect.New(typ).Elem()
+			if err := l.assemble(r, v); err != nil {
+				return false, err
+			}
+			if !yield(v, nil) {
+				return false, nil
+			}
+			*n++
+		}
+		if errors.Is(err, io.EOF) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// openParquet and readSome turn a panic of the decoder on damaged bytes into
+// an error: the bytes are untrusted, the library is not ours.
+func openParquet(r io.ReaderAt, size int64) (f *parquet.File, err error) {
+	defer recovered(&err)
+	return parquet.OpenFile(r, size)
+}
+
+func readSome(rows parquet.Rows, buf []parquet.Row) (n int, err error) {
+	defer recovered(&err)
+	return rows.ReadRows(buf)
+}
+
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("damaged Parquet: %v", v)
+	}
+}
+
+func firstDifference(want, got string) string {
+	w, g := bytes.Split([]byte(want), []byte("\n")), bytes.Split([]byte(got), []byte("\n"))
+	for i := range w {
+		if i >= len(g) {
+			return fmt.Sprintf("%q is missing", bytes.TrimSpace(w[i]))
+		}
+		if !bytes.Equal(w[i], g[i]) {
+			return fmt.Sprintf("want %q, found %q", bytes.TrimSpace(w[i]), bytes.TrimSpace(g[i]))
+		}
+	}
+	return "it has further columns"
+}
+
+func hashFile(dir, rel string) (schemas.FileHash, error) {
+	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(rel)))
+	if err != nil {
+		return schemas.FileHash{}, &fetch.Error{Op: "open", Name: rel, Kind: fetch.Input, Err: err}
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return schemas.FileHash{}, &fetch.Error{Op: "read", Name: rel, Kind: fetch.Disk, Err: err}
+	}
+	return schemas.FileHash{Path: rel, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
