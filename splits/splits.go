@@ -113,14 +113,28 @@ type Choice struct {
 	GroupID string
 	// Verification is the row's: of an original, none is needed.
 	Verification string
+	// FromStory says that ID is a story's: an original that comes from no draft.
+	FromStory bool
+}
+
+// ExampleID is the id of the row that will be made.
+func (c Choice) ExampleID() string {
+	if c.Variant == schemas.VariantOriginal {
+		return schemas.ExampleID(c.GroupID, c.Variant)
+	}
+	return schemas.ExampleID(c.ID, c.Variant)
 }
 
 // Shortfall says how many rows of a kind a config wanted and got.
 type Shortfall struct {
-	Config string
-	What   string
-	Wanted int
-	Got    int
+	Config string `json:"config"`
+	What   string `json:"what"`
+	Wanted int    `json:"wanted"`
+	Got    int    `json:"got"`
+}
+
+func (s Shortfall) String() string {
+	return fmt.Sprintf("%s: wanted %d %s, got %d", s.Config, s.Wanted, s.What, s.Got)
 }
 
 // Choices is the outcome of [Choose].
@@ -148,7 +162,7 @@ func Choose(drafts, stories []Item, set schemas.SplitsRecipe, seed uint64) Choic
 		c.split(s, drafts, stories)
 	}
 	slices.SortStableFunc(c.out.Rows, func(a, b Choice) int {
-		return cmp.Or(cmp.Compare(order(a.Config), order(b.Config)), strings.Compare(a.Split, b.Split),
+		return cmp.Or(cmp.Compare(Order(a.Config), Order(b.Config)), strings.Compare(a.Split, b.Split),
 			strings.Compare(a.Variant, b.Variant), strings.Compare(a.ID, b.ID))
 	})
 	return c.out
@@ -212,6 +226,7 @@ func (c *chooser) split(s Split, drafts, stories []Item) {
 			if wanted[st.GroupID] == own && !taken[st.GroupID] && c.inTier(st, s.Long) {
 				taken[st.GroupID] = true
 				c.add(s.Config, schemas.VariantOriginal, st, "")
+				c.out.Rows[len(c.out.Rows)-1].FromStory = true
 			}
 		}
 	}
@@ -312,7 +327,17 @@ func (c *chooser) draw(what, id string) uint64 {
 	return n
 }
 
-func order(config string) int {
+// Configs lists the names of all configs of example rows, in release order.
+func Configs() []string {
+	var names []string
+	for _, s := range All {
+		names = append(names, s.Config)
+	}
+	return append(names, FewShot)
+}
+
+// Order is a config's place in [Configs].
+func Order(config string) int {
 	for i, s := range All {
 		if s.Config == config {
 			return i

@@ -109,10 +109,10 @@ func (w *Workspace) bind(recipe any) error {
 	case bytes.Equal(old, buf.Bytes()):
 		return nil
 	}
-	keys, err := differingKeys(old, buf.Bytes())
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if !json.Valid(old) {
+		return fmt.Errorf("%s is damaged: it is not JSON; use another --work folder", path)
 	}
+	keys := DifferingKeys(json.RawMessage(old), recipe)
 	if len(keys) == 0 { // written by another version, same content
 		return nil
 	}
@@ -135,16 +135,10 @@ func (w *Workspace) sweep() error {
 	return nil
 }
 
-// differingKeys compares two JSON objects and names the dotted paths at which
-// they differ.
-func differingKeys(a, b []byte) ([]string, error) {
-	var x, y any
-	if err := json.Unmarshal(a, &x); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(b, &y); err != nil {
-		return nil, err
-	}
+// DifferingKeys compares two values as JSON and names the dotted paths at which
+// they differ, sorted.
+func DifferingKeys(a, b any) []string {
+	x, y := plain(a), plain(b)
 	keys := map[string]bool{}
 	var walk func(path string, x, y any)
 	walk = func(path string, x, y any) {
@@ -176,7 +170,15 @@ func differingKeys(a, b []byte) ([]string, error) {
 		}
 	}
 	walk("", x, y)
-	return slices.Sorted(maps.Keys(keys)), nil
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// plain is v as JSON sees it; what cannot be JSON is null.
+func plain(v any) (out any) {
+	if b, err := json.Marshal(v); err == nil {
+		_ = json.Unmarshal(b, &out)
+	}
+	return out
 }
 
 func join(path, key string) string {
