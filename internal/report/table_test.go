@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTable(t *testing.T) {
+	tab := &Table{Title: "Items", Columns: []string{"config", "rows", "auc"}, Notes: []string{"one note"}}
+	tab.Add("flawed|fictions", 12, 0.51239)
+	tab.Add("长篇\x1b[31m", 3, math.NaN())
+	tab.Add("short", nil, 1.0)
+	for format, want := range map[string]string{
+		Text: `Items
+config           rows     auc
+flawed|fictions    12  0.5124
+长篇 [31m           3     n/a
+short                  1.0000
+one note
+`,
+		Markdown: `**Items**
+
+| config | rows | auc |
+| --- | ---: | ---: |
+| flawed\|fictions | 12 | 0.5124 |
+| 长篇 [31m | 3 | n/a |
+| short |  | 1.0000 |
+
+one note
+`,
+		CSV: "config,rows,auc\nflawed|fictions,12,0.5124\n长篇 [31m,3,n/a\nshort,,1.0000\n",
+		JSON: `[
+  {"config": "flawed|fictions", "rows": 12, "auc": 0.51239},
+  {"config": "长篇\u001b[31m", "rows": 3, "auc": null},
+  {"config": "short", "rows": null, "auc": 1}
+]
+`,
+	} {
+		var b strings.Builder
+		if err := tab.Write(&b, format); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, b.String()); diff != "" {
+			t.Errorf("%s: %s", format, diff)
+		}
+	}
+	if err := tab.Write(&strings.Builder{}, "pdf"); err == nil {
+		t.Error("an unknown format was taken")
+	}
+}
