@@ -3,6 +3,7 @@
 package text
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -57,8 +58,13 @@ type segmenter struct {
 	out   []Range
 	start int  // first byte of the sentence being read
 	open  bool // an odd number of straight double quotes since the paragraph began
+	bare  int  // up to here the sentence is known to hold no more than quotes
 	lay   layout
 }
+
+// glance is how far, in bytes, a rule looks over quotes and brackets that pile
+// up, so that the time stays in proportion to the text whatever it holds.
+const glance = 64
 
 // plain is true for bytes that no rule looks at by themselves.
 var plain = func() (t [256]bool) {
@@ -120,7 +126,8 @@ func (g *segmenter) cut(end, next int) {
 	if end <= g.start {
 		return
 	}
-	if bare(g.s[g.start:end]) {
+	if bare(g.s[max(g.start, g.bare):end]) {
+		g.bare = end
 		// A lone quote belongs to what it stands behind. If nothing does,
 		// start stays, and it belongs to what follows.
 		if len(g.out) == 0 || next < len(g.s) && opens(g.s[g.start:end]) {
@@ -380,10 +387,8 @@ func (g *segmenter) spaced(e *end, j, run int) int {
 		if k+1 < len(s) && !blankAt(s, k+1) {
 			return j
 		}
-		if g.open == e.flips { // no quotation to close
-			if after, lines := gap(s, k+1); after < len(s) && lines < 2 {
-				return j
-			}
+		if g.open == e.flips && g.opensAt(k) {
+			return j
 		}
 		e.flips = !e.flips
 		e.quote = true
@@ -410,6 +415,20 @@ func (g *segmenter) spaced(e *end, j, run int) int {
 		return k + n
 	}
 	return j
+}
+
+// opensAt reports whether the straight quote at byte k, white space on both
+// sides and no quotation open, opens one: another closes it in the same
+// paragraph.
+func (g *segmenter) opensAt(k int) bool {
+	rest := g.s[k+1:]
+	if len(rest) > 8*glance {
+		rest = rest[:8*glance]
+	}
+	if p := strings.Index(rest, "\n\n"); p >= 0 {
+		rest = rest[:p]
+	}
+	return strings.Count(rest, `"`)%2 == 1
 }
 
 // noteCall returns the length of a footnote call such as [12] or (3), or 0.

@@ -20,7 +20,7 @@ type opening struct {
 func (g *segmenter) readOpening(i int) opening {
 	s := g.s
 	o := opening{at: i}
-	for o.at < len(s) {
+	for o.at < len(s) && o.at < i+glance {
 		r, n := utf8.DecodeRuneInString(s[o.at:])
 		switch {
 		case isQuote(r):
@@ -36,6 +36,9 @@ func (g *segmenter) readOpening(i int) opening {
 			return o
 		}
 		o.at += n
+	}
+	if o.at < len(s) {
+		o.r, _ = utf8.DecodeRuneInString(s[o.at:])
 	}
 	return o
 }
@@ -77,7 +80,7 @@ func (g *segmenter) ends(e end, next, lines int) bool {
 	if !g.worded(e) && !e.quote {
 		return false // "... And then": the dots belong to what follows
 	}
-	if hard && g.shifts(e.stop) {
+	if hard && g.starts(e.stop) {
 		return true
 	}
 	if e.quote && (e.asks || e.ellipsis || e.dash) && !o.quote && g.tag(o.at, e.dash) {
@@ -122,20 +125,27 @@ func (g *segmenter) endsGlued(e end) bool {
 	case r == '“' || r == '「' || r == '『':
 		return true
 	case r == '"':
-		return !e.bracket && g.lowerWord(e.at) >= 2
+		return !e.bracket && g.wholeWord(e.at)
 	case unicode.IsUpper(r):
 		// "He went home.The door" is a slip of the pen or of a program;
 		// "U.S.A" and "Mr.Vane" are not.
 		after, _ := utf8.DecodeRuneInString(s[e.stop+n:])
-		if !unicode.IsLower(after) && after != ' ' || g.lowerWord(e.at) < 2 {
+		if !unicode.IsLower(after) && after != ' ' || e.dots != 1 && !e.asks {
 			return false
 		}
-		if e.quote && e.asks {
-			return !g.tag(e.stop, false)
+		if e.quote {
+			return !e.asks || !g.tag(e.stop, false)
 		}
-		return e.dots == 1 || e.asks
+		return g.wholeWord(e.at)
 	}
 	return false
+}
+
+// wholeWord reports whether the word that ends at byte i is no abbreviation.
+func (g *segmenter) wholeWord(i int) bool {
+	w, _ := g.wordBefore(i)
+	r, _ := utf8.DecodeLastRuneInString(w)
+	return len(w) > 1 && unicode.IsLower(r) && !strings.Contains(w, ".") && in(abbreviations, w) == notAbbr
 }
 
 // before returns the last character before byte i that is no white space.
@@ -162,8 +172,8 @@ func (g *segmenter) lowerWord(i int) int {
 
 // worded reports whether the sentence has a letter or digit before its mark.
 func (g *segmenter) worded(e end) bool {
-	for _, r := range g.s[g.start:e.at] {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+	for i, r := range g.s[g.start:e.at] {
+		if i > glance || unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return true
 		}
 	}
@@ -209,8 +219,11 @@ func (g *segmenter) wordBefore(i int) (string, int) {
 // first reports whether nothing but quotes, brackets and emphasis stands
 // between the start of the sentence and byte i.
 func (g *segmenter) first(i int) bool {
+	if i > g.start+glance {
+		return false
+	}
 	for _, r := range g.s[g.start:i] {
-		if wordy(string(r)) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return false
 		}
 	}
@@ -252,14 +265,14 @@ func (g *segmenter) abbreviation(e end, o opening, next int, hard bool) bool {
 	}
 	if isDigits(w) || isRoman(w) && len(w) > 1 {
 		prev, pat := g.wordBefore(trimEnd(s, g.start, at))
-		return chapterWords[strings.ToLower(prev)] && g.first(pat) && !hard && upper
+		return in(chapterWords, prev) && g.first(pat) && !hard && upper
 	}
 	fresh := !upper || o.quote || o.dash || g.starter(o.at)
 	if r, n := utf8.DecodeRuneInString(w); n == len(w) {
 		switch {
 		case w == "I":
 			prev, pat := g.wordBefore(trimEnd(s, g.start, at))
-			if chapterWords[strings.ToLower(prev)] && g.first(pat) {
+			if in(chapterWords, prev) && g.first(pat) {
 				return !hard
 			}
 			return capital(prev) && !fresh
@@ -272,15 +285,13 @@ func (g *segmenter) abbreviation(e end, o opening, next int, hard bool) bool {
 	}
 	class := abbreviations[w]
 	if class == notAbbr {
-		if low := strings.ToLower(w); low != w {
-			class = abbreviations[low]
-		}
+		class = in(abbreviations, w)
 	}
 	if class == notAbbr && strings.Contains(w, ".") {
 		if strings.IndexFunc(w, unicode.IsLower) < 0 {
 			class = acronym
 		} else if k := strings.LastIndexByte(w, '.'); k >= 0 {
-			class = abbreviations[strings.ToLower(w[k+1:])]
+			class = in(abbreviations, w[k+1:])
 		}
 	}
 	if unicode.IsLower(o.r) {
@@ -345,5 +356,5 @@ func (g *segmenter) starter(i int) bool {
 	if len(w) == 1 && j < len(g.s) && g.s[j] == '.' {
 		return false // an initial
 	}
-	return starters[w] || starters[strings.ToLower(w)]
+	return in(starters, w)
 }

@@ -53,7 +53,7 @@ func (g *segmenter) measure() *layout {
 		}
 	}
 	g.lay.width = p75
-	g.lay.loose = p75 > maxWidth || p95 > p75*5/4+2
+	g.lay.loose = p95 > maxWidth || n >= 16 && p95 > p75*5/4+2
 	return &g.lay
 }
 
@@ -89,7 +89,20 @@ func (g *segmenter) hard(i int) bool {
 	if e := strings.IndexAny(word, " \n"); e >= 0 {
 		word = word[:e]
 	}
-	return utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) < lay.width-6
+	if e := strings.IndexByte(next, '\n'); e >= 0 {
+		next = next[:e]
+	}
+	// What fits into the next line would have fitted into this one.
+	width := max(lay.width, utf8.RuneCountInString(next))
+	return utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) < width-6
+}
+
+// starts reports whether the line after the hard line end at or soon after byte
+// i starts a paragraph or a line of verse, and is not just what is left of the
+// paragraph.
+func (g *segmenter) starts(i int) bool {
+	nl := strings.IndexByte(g.s[i:], '\n')
+	return g.shifts(i) || nl >= 0 && strings.HasPrefix(g.s[i+nl+1:], " ")
 }
 
 // shifts reports whether the line after the line end at or soon after byte i
@@ -127,11 +140,12 @@ func (g *segmenter) breaks(i, next int) bool {
 	if isHash(this) || isHash(then) {
 		return true
 	}
-	if !g.hard(i) {
-		return false
-	}
-	if isItem(s[next:]) {
+	hard := g.hard(i)
+	if isItem(s[next:]) && (hard || isItem(this)) {
 		return true
+	}
+	if !hard {
+		return false
 	}
 	if isHeading(this) {
 		return !isHeading(then)
@@ -211,7 +225,7 @@ func isHeading(line string) bool {
 		return upper > 1
 	}
 	first, rest, _ := strings.Cut(line, " ")
-	return chapterWords[strings.ToLower(first)] && len(rest) < 40 && isNumeral(strings.TrimRight(firstWord(rest), ".:"))
+	return in(chapterWords, first) && len(rest) < 40 && isNumeral(strings.TrimRight(firstWord(rest), ".:"))
 }
 
 func firstWord(s string) string {
@@ -227,7 +241,7 @@ func isNumeral(w string) bool {
 	if isDigits(w) || isRoman(w) {
 		return true
 	}
-	return numberWords[strings.ToLower(w)]
+	return in(numberWords, w)
 }
 
 func isDigits(w string) bool {
@@ -241,7 +255,7 @@ func isDigits(w string) bool {
 
 // isRoman reports a Roman numeral in capitals, up to 399.
 func isRoman(w string) bool {
-	if w == "" || len(w) > 12 {
+	if w == "" || len(w) > 12 || strings.IndexByte("CLXVI", w[0]) < 0 {
 		return false
 	}
 	rest := w
@@ -249,7 +263,7 @@ func isRoman(w string) bool {
 		one, five, ten string
 	}{{"C", "-", "-"}, {"X", "L", "C"}, {"I", "V", "X"}} {
 		switch {
-		case strings.HasPrefix(rest, d.one+d.ten), strings.HasPrefix(rest, d.one+d.five):
+		case len(rest) > 1 && rest[:1] == d.one && (rest[1:2] == d.ten || rest[1:2] == d.five):
 			rest = rest[2:]
 		default:
 			rest = strings.TrimPrefix(rest, d.five)

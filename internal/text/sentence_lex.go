@@ -17,6 +17,23 @@ func words(list string) map[string]bool {
 	return m
 }
 
+// in looks w up in a list in small letters, without a copy on the heap. Words
+// outside ASCII are in no list.
+func in[V any](m map[string]V, w string) (v V) {
+	var low [16]byte
+	if len(w) > len(low) {
+		return v
+	}
+	for i := 0; i < len(w); i++ {
+		c := w[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		low[i] = c
+	}
+	return m[string(low[:len(w)])]
+}
+
 // abbrClass says what a full stop after an abbreviation may be.
 type abbrClass uint8
 

@@ -82,8 +82,8 @@ func (g *segmenter) says(w string, kind saying, j int, strict bool) bool {
 	case kind == goesOn:
 		return false
 	}
-	if kind == alsoActs && (objects[low] || low == "to") {
-		return false // Tom called his dog; Tom began to run
+	if kind == alsoActs && (strict || objects[low] || low == "to") {
+		return false // Tom called his dog; Tom began to run; They laughed
 	}
 	if low == "nothing" || g.announces(j, strict || kind == answers) {
 		return false // Tom said nothing. The giant answered: "I did"
