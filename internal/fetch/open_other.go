@@ -4,4 +4,7 @@
 
 package fetch
 
-const openNonblock = 0
+const (
+	openNonblock = 0
+	openNofollow = 0
+)
