@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		in       string
+		split    int
+		cjkAware int
+	}{
+		{"", 0, 0},
+		{" \n ", 0, 0},
+		{"The  lamp\n\nwent out", 4, 4},
+		{"well-known mother-in-law", 2, 2},
+		{"day — night", 3, 3},
+		{"day—night", 1, 1},
+		{"a\u00a0b\u3000c\u2003d\u0085e", 5, 5},
+		{"a\u200bb \ufeffc", 2, 2},
+		{"a\x1cb\x1fc", 3, 3},
+		{"她点亮了灯。", 1, 6},
+		{"カメラは3台。", 1, 7}, // four kana, the digit, an ideograph, the stop
+		{"第3章 The lamp", 3, 5},
+		{"등불을 켰다", 2, 2},
+	} {
+		if got := Words(c.in); got != c.split {
+			t.Errorf("Words(%q) = %d, want %d", c.in, got, c.split)
+		}
+		if got := WordsCJK(c.in); got != c.cjkAware {
+			t.Errorf("WordsCJK(%q) = %d, want %d", c.in, got, c.cjkAware)
+		}
+	}
+}
+
+// TestWordsOracle compares with counts by the reference code.
+func TestWordsOracle(t *testing.T) {
+	shared := os.Getenv("RETCON_SHARED")
+	if shared == "" {
+		t.Skip("set RETCON_SHARED to the folder with oracles/constory to compare with the reference's word counts")
+	}
+	data, err := os.ReadFile(filepath.Join(shared, "oracles", "constory", "word_count_cases.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Text  string
+		Split int `json:"official_split_words"`
+		CJK   int `json:"cjk_aware_words"`
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range cases {
+		if got := Words(c.Text); got != c.Split {
+			t.Errorf("Words(%q) = %d, want %d", c.Text, got, c.Split)
+		}
+		if got := WordsCJK(c.Text); got != c.CJK {
+			t.Errorf("WordsCJK(%q) = %d, want %d", c.Text, got, c.CJK)
+		}
+	}
+}
+
+func TestWordRanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fiction.Draw(t, "text")
+		var got []string
+		for r := range WordRanges(s) {
+			got = append(got, r.Of(s))
+		}
+		if diff := cmp.Diff(strings.FieldsFunc(s, isSpace), got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("words of %q:\n%s", s, diff)
+		}
+	})
+	for r := range WordRanges("one two") {
+		if r != (Range{0, 3}) {
+			t.Errorf("first word is %v", r)
+		}
+		break // the iterator stops when asked to
+	}
+}
