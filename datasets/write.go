@@ -197,8 +197,7 @@ func (c *exampleCount) add(e schemas.Example) error {
 func (c *exampleCount) fill(info *schemas.SplitInfo) {
 	info.Positives, info.Negatives, info.Groups = c.positives, c.negative, len(c.groups)
 	if len(c.words) > 0 {
-		s := scoring.Lengths(c.words)
-		info.Words = &s
+		info.Words = scoring.Lengths(c.words)
 	}
 }
 

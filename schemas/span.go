@@ -46,12 +46,15 @@ type Edit struct {
 
 // Slice returns the characters of s between two code point offsets.
 func (b Bounds) Slice(s string) (string, error) {
-	from, err := byteOffset(s, 0, b.Start)
+	if b.Start < 0 || b.End < b.Start {
+		return "", fmt.Errorf("range [%d,%d) starts before the text or ends before it starts", b.Start, b.End)
+	}
+	from, err := byteOffset(s, b.Start)
 	if err != nil {
 		return "", err
 	}
-	to, err := byteOffset(s[from:], 0, b.End-b.Start)
-	if err != nil || b.End < b.Start {
+	to, err := byteOffset(s[from:], b.End-b.Start)
+	if err != nil {
 		return "", fmt.Errorf("range [%d,%d) does not lie in a text of %d code points", b.Start, b.End, utf8.RuneCountInString(s))
 	}
 	return s[from : from+to], nil
@@ -100,8 +103,9 @@ func measure(s string) (runes, units int) {
 	return runes, units
 }
 
-func byteOffset(s string, from, runes int) (int, error) {
-	at := from
+// byteOffset is the byte at which code point number runes of s starts.
+func byteOffset(s string, runes int) (int, error) {
+	at := 0
 	for n := 0; n < runes; n++ {
 		if at >= len(s) {
 			return 0, fmt.Errorf("offset %d lies past the end of a text of %d code points", runes, n)
