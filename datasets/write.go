@@ -171,7 +171,7 @@ func writeTable(dir string, t Table, m schemas.Manifest) (schemas.SplitInfo, err
 
 // exampleCount sums up the rows of an evaluation split.
 type exampleCount struct {
-	words               []float64
+	words               []int
 	groups              map[string]bool
 	positives, negative int
 }
@@ -185,7 +185,7 @@ func (c *exampleCount) add(e schemas.Example) error {
 		c.groups = map[string]bool{}
 	}
 	c.groups[e.GroupID] = true
-	c.words = append(c.words, float64(e.Words))
+	c.words = append(c.words, e.Words)
 	if e.Label == schemas.LabelError {
 		c.positives++
 	} else {
