@@ -44,8 +44,8 @@ type Result[Out any] struct {
 	Model        string
 	Sample       int
 	TemplateHash string
-	Usage        Usage
-	Cached       bool // came from the store
+	Usage        Usage // of all attempts that count as answers
+	Cached       bool  // came from the store
 	Answer       Answer
 
 	ok bool
@@ -66,32 +66,46 @@ func (c Call[In, Out]) Do(ctx context.Context, client *Client, in In, sample int
 	if err != nil {
 		return Result[Out]{}, err
 	}
-	ex, err := client.Ask(ctx, req)
-	res := Result[Out]{
-		Key: ex.Key, Model: req.Model, Sample: sample, TemplateHash: req.TemplateHash,
-		Outcome: ex.Outcome, Reason: ex.Reason, Usage: ex.Answer.Usage, Cached: ex.Cached, Answer: ex.Answer,
-	}
+	res, err := c.ask(ctx, client, req, in)
 	if err != nil {
 		return res, fmt.Errorf("%s: %w", c.Stage, err)
 	}
-	if ex.Reply == nil {
-		client.countOutcome(req, res.Outcome)
-		return res, nil
+	// A truncated answer is asked again with a larger budget, if the recipe
+	// has one: another request with a key of its own.
+	larger := client.opts.Stages[c.Stage].RetryMaxTokens
+	if (res.Outcome == Truncated || res.Outcome == TruncatedInReasoning) && larger > req.Params.MaxTokens && req.Params.MaxTokens > 0 {
+		req.Params.MaxTokens = larger
+		first := res.Usage
+		if res, err = c.ask(ctx, client, req, in); err != nil {
+			return res, fmt.Errorf("%s: %w", c.Stage, err)
+		}
+		res.Usage = res.Usage.Add(first)
+	}
+	client.count.finished(req, res.Outcome, res.OK(), res.Cached)
+	return res, nil
+}
+
+func (c Call[In, Out]) ask(ctx context.Context, client *Client, req Request, in In) (Result[Out], error) {
+	ex, err := client.Ask(ctx, req)
+	res := Result[Out]{
+		Key: ex.Key, Model: req.Model, Sample: req.Sample, TemplateHash: req.TemplateHash,
+		Outcome: ex.Outcome, Reason: ex.Reason, Usage: ex.Answer.Usage, Cached: ex.Cached, Answer: ex.Answer,
+	}
+	if err != nil || ex.Reply == nil {
+		return res, err
 	}
 	ex.Reply.allowUnclosed = c.AllowUnclosed
 	v, err := c.Decode(ex.Reply, in)
 	res.Outcome, res.Notes = ex.Reply.Outcome(), ex.Reply.Notes()
-	if err != nil {
-		var de *DecodeError
-		if errors.As(err, &de) {
-			res.Outcome, res.Reason = de.Outcome, de.Reason
-		} else {
-			res.Outcome, res.Reason = ParseFailed, err.Error()
-		}
-	} else {
+	var de *DecodeError
+	switch {
+	case err == nil:
 		res.Value, res.ok = v, true
+	case errors.As(err, &de):
+		res.Outcome, res.Reason = de.Outcome, de.Reason
+	default:
+		res.Outcome, res.Reason = ParseFailed, err.Error()
 	}
-	client.countOutcome(req, res.Outcome)
 	return res, nil
 }
 

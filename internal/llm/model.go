@@ -101,4 +101,7 @@ func (m Model) Cost(u Usage) float64 {
 type StageSetting struct {
 	Model  string `json:"model,omitempty" yaml:"model,omitempty"` // "" = the default model
 	Params Params `json:"params,omitempty" yaml:"params,omitempty"`
+	// RetryMaxTokens, when larger than max_tokens, is asked for once more when
+	// an answer was cut: a new request, counted and stored as such.
+	RetryMaxTokens int `json:"retry_max_tokens,omitempty" yaml:"retry_max_tokens,omitempty"`
 }

@@ -4,6 +4,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 )
 
@@ -15,10 +16,28 @@ type Record struct {
 	Revision     string
 	Sample       int
 	TemplateHash string
-	ParamsHash   string
+	Params       string  // JSON of Params
 	Class        Outcome // OK for an answer; else why there is none
 	Answer       Answer
+
+	cached bool
+	reason string
 }
+
+func newRecord(key Key, req Request) Record {
+	params, err := json.Marshal(req.Params)
+	if err != nil { // a Schema that is no JSON; the engine will say so
+		params = nil
+	}
+	return Record{
+		Key: key, Stage: req.Stage, Model: req.Model, Revision: req.Revision, Sample: req.Sample,
+		TemplateHash: req.TemplateHash, Params: string(params), Class: OK,
+	}
+}
+
+// NewRecord returns the record of a request without its answer: what a batch
+// writes down before anybody answered.
+func NewRecord(req Request) Record { return newRecord(req.Key(), req) }
 
 // Store keeps answers. Put returns after the record is durable; a later Put of
 // the same key replaces the record. Both are safe for concurrent use.
