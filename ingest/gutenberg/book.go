@@ -1,0 +1,609 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gutenberg
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// Stage is the step that books are set aside in.
+const stage = "ingest"
+
+// Reasons for which a book, or a part of one, is set aside.
+const (
+	ReasonUnreadable   = "unreadable"     // the file could not be opened or read
+	ReasonNotText      = "not_text"       // binary data under a text's name
+	ReasonEmptyFile    = "empty_file"     // nothing in the file
+	ReasonEmpty        = "empty"          // quarantine: nothing left after the header
+	ReasonShrank       = "shrank"         // quarantine: cleaning took out more than 60 %
+	ReasonLanguage     = "language"       // not a language that was asked for
+	ReasonCopyright    = "copyrighted"    // in copyright
+	ReasonPlay         = "play"           // set as a play
+	ReasonPoetry       = "poetry"         // a book of verse
+	ReasonLongWork     = "long_work"      // one long work, no collection
+	ReasonNotSelected  = "not_selected"   // the catalogue's type, subjects or shelves
+	ReasonEncoding     = "other_encoding" // another file of the same book is read
+	ReasonTooShort     = "too_short"      // fewer words than min_words
+	ReasonTooLong      = "too_long"       // more words than max_words
+	ReasonNotNarrative = "not_narrative"  // a section that describes and does not tell
+	ReasonCatalogue    = "catalogue_row"  // a catalogue record that cannot be read
+)
+
+// Reader turns one book's bytes into stories. It is a value; the corpus
+// "tales" uses one with its own markers.
+type Reader struct {
+	Corpus   string
+	Settings Settings
+	Terms    ingest.Terms
+	URL      func(id string) string // of a book, "" if nil
+}
+
+// Book is what a reader makes of a file.
+type Book struct {
+	Key     string // ebook number, or slug of the file's name
+	Title   string
+	Authors []string
+	Stories []schemas.Story
+	Dropped []schemas.Dropped
+	Outline string // how it was taken apart: contents, headings, sections, single
+	Parts   []Part // the whole file in order, tales and what was set aside
+	Bad     bool   // the file could not be read as a book at all
+}
+
+// Part is a stretch of the decoded file.
+type Part struct {
+	Rule       string // tale, or the rule that set it aside
+	Title      string
+	Start, End int // bytes
+}
+
+// Info is what a catalogue knows of a book.
+type Info struct {
+	ID        string
+	Type      string
+	Title     string
+	Languages []string
+	Authors   []string
+	Subjects  []string
+	LoCC      []string
+	Shelves   []string
+	Rights    string
+}
+
+// Read takes data, the file called name, apart. Info may be nil. The order of
+// the stories is the book's.
+func (r *Reader) Read(name string, data []byte, info *Info) Book {
+	key := slugOf(name)
+	bk := Book{Key: key}
+	drop := func(reason, detail string, bad bool) Book {
+		bk.Bad = bad
+		bk.Dropped = append(bk.Dropped, schemas.Dropped{ID: r.Corpus + ":" + bk.Key, Stage: stage, Reason: reason,
+			Detail: detail, Evidence: []schemas.KeyValue{{Key: "file", Value: name}}})
+		return bk
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return drop(ReasonEmptyFile, "the file is empty", true)
+	}
+	if what := binary(data); what != "" {
+		return drop(ReasonNotText, "the file holds "+what+", not text", true)
+	}
+	sum := sha256.Sum256(data)
+	isHTML := looksHTML(name, data)
+	dec := text.Decode(data, declaredCharset(data, isHTML))
+	var d *doc
+	var f frame
+	if isHTML {
+		d, f = r.readHTML(dec.Text)
+	} else {
+		f = findFrame(dec.Text, r.Settings.Markers)
+		d = &doc{text: dec.Text, cuts: findCuts(dec.Text, f.body)}
+	}
+	h := f.header
+	if h.id != "" {
+		bk.Key = h.id
+	} else if id := idOfName(name); id != "" {
+		bk.Key = id
+	}
+	if info != nil {
+		if h.title == "" {
+			h.title = info.Title
+		}
+		if len(info.Authors) > 0 {
+			h.authors = info.Authors
+		}
+	}
+	bk.Title, bk.Authors = h.title, h.authors
+	if len(f.body) == 0 {
+		return drop(ReasonEmpty, "nothing is left of the file without header and footer ("+f.how+")", false)
+	}
+	if !isHTML {
+		d.cutLines(f.body)
+	}
+	if reason, detail := r.unfit(d, h, info); reason != "" {
+		return drop(reason, detail, false)
+	}
+	d.front(h)
+	o := d.split(h)
+	bk.Outline = o.how
+	w := &writer{r: r, bk: &bk, d: d, f: f, o: o, name: name, sum: hex.EncodeToString(sum[:]), dec: dec, h: h, info: info}
+	w.all()
+	return bk
+}
+
+// writer makes stories of a book's regions.
+type writer struct {
+	r     *Reader
+	bk    *Book
+	d     *doc
+	f     frame
+	o     outline
+	name  string
+	sum   string
+	dec   text.Decoded
+	h     header
+	info  *Info
+	slugs schemas.Slugs
+	// removed is what was taken out of the file outside its tales.
+	removed []cut
+	heads   map[int]bool // blocks that head parts of tales
+	book    map[string]bool
+}
+
+func (w *writer) all() {
+	d := w.d
+	w.slugs = schemas.Slugs{}
+	w.removed = append(w.removed, w.f.cuts...)
+	w.book = map[string]bool{}
+	tales, kept, set := 0, 0, 0
+	for _, r := range w.o.regions {
+		sp := d.span(r.from, r.to)
+		if r.kind == kindTale {
+			tales++
+			continue
+		}
+		set += sp.end - sp.start
+		if r.from < r.to {
+			w.removed = append(w.removed, cut{sp.start, sp.end, r.kind.rule()})
+			w.bk.Parts = append(w.bk.Parts, Part{r.kind.rule(), r.title, sp.start, sp.end})
+		}
+		if r.kind == kindNotes || r.kind == kindBack {
+			for _, n := range d.notesIn(r.from, r.to, nil) {
+				if n.style == '[' {
+					w.book[n.label] = true
+				}
+			}
+		}
+	}
+	single := w.o.how == "single"
+	var stories []schemas.Story
+	for _, r := range w.o.regions {
+		if r.kind != kindTale {
+			continue
+		}
+		if s, ok := w.tale(r, single && tales == 1); ok {
+			kept += len(s.Text)
+			stories = append(stories, s)
+		}
+	}
+	body := 0
+	for _, b := range w.f.body {
+		body += b.end - b.start
+	}
+	switch {
+	case tales == 0 && len(stories) == 0:
+		w.drop("", ReasonEmpty, "no tale was found; all of the text is front or back matter")
+	case single && len(stories) == 1 && w.r.Settings.LongWork > 0 && stories[0].Words > w.r.Settings.LongWork:
+		w.drop("", ReasonLongWork, fmt.Sprintf("one work of %d words in %s, no collection", stories[0].Words, "one piece or chapters"))
+		stories = nil
+	}
+	w.bk.Stories = stories
+	for i := range w.bk.Stories {
+		s := &w.bk.Stories[i]
+		s.Removed = w.removals(s.Removed)
+	}
+}
+
+func (w *writer) drop(id, reason, detail string, ev ...schemas.KeyValue) {
+	if id == "" {
+		id = w.r.Corpus + ":" + w.bk.Key
+	}
+	ev = append([]schemas.KeyValue{{Key: "file", Value: w.name}}, ev...)
+	w.bk.Dropped = append(w.bk.Dropped, schemas.Dropped{ID: id, Stage: stage, Reason: reason, Detail: detail, Evidence: ev})
+}
+
+// tale writes one region.
+func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
+	d := w.d
+	title := strings.TrimSpace(r.title)
+	if n := len(title); n > 1 && title[n-1] == '.' && title[n-2] != '.' {
+		title = title[:n-1]
+	}
+	slug := ""
+	if !single {
+		t := title
+		if t == "" {
+			t = r.label
+		}
+		if t == "" {
+			t = w.h.title
+		}
+		slug = "/" + w.slugs.Next(t)
+	}
+	if title == "" {
+		title = r.label
+	}
+	if title == "" {
+		title = w.h.title
+	}
+	from, to := r.text, r.to
+	whole := d.span(r.from, r.to)
+	cuts := w.trim(&from, &to, r)
+	sp := d.span(from, to)
+	if r.from < r.text {
+		h := d.span(r.from, min(r.text, r.to))
+		cuts = append(cuts, cut{h.start, h.end, ruleHeading})
+	}
+	cuts = append(cuts, w.inside(from, to, r)...)
+	for k := d.cutAt(whole.start); k < len(d.cuts) && d.cuts[k].start < whole.end; k++ {
+		cuts = append(cuts, d.cuts[k])
+	}
+	cuts = mergeCuts(cuts)
+	c := cleaner{d: d, cuts: cuts, dashes: w.r.Settings.Dashes}
+	c.write(from, to, w.partHeads(from, to))
+	key := w.bk.Key
+	s := schemas.Story{
+		StoryID:    w.r.Corpus + ":" + key + slug,
+		Kind:       schemas.KindStory,
+		Title:      title,
+		Language:   languageCode(w.h.language),
+		Collection: key,
+		Source:     w.source(),
+		Meta:       w.meta(r),
+	}
+	s.GroupID = s.StoryID
+	c.b.Fill(&s)
+	for _, x := range cuts {
+		s.Removed = append(s.Removed, schemas.Removal{Rule: x.rule, ByteStart: x.start, ByteEnd: x.end})
+	}
+	size := sp.end - sp.start
+	ev := []schemas.KeyValue{{Key: "title", Value: title}, {Key: "bytes", Value: strconv.Itoa(whole.start) + "-" + strconv.Itoa(whole.end)}}
+	set := w.r.Settings
+	switch {
+	case s.Text == "":
+		w.drop(s.StoryID, ReasonEmpty, "the heading has no text below it", ev...)
+	case !d.html && size > 400 && len(s.Text)*10 < w.solid(from, to)*4:
+		w.drop(s.StoryID, ReasonShrank, fmt.Sprintf("cleaning left %d of %d bytes", len(s.Text), size), ev...)
+	case s.Words < set.MinWords:
+		w.drop(s.StoryID, ReasonTooShort, fmt.Sprintf("%d words, fewer than %d", s.Words, set.MinWords), ev...)
+	case set.MaxWords > 0 && s.Words > set.MaxWords:
+		w.drop(s.StoryID, ReasonTooLong, fmt.Sprintf("%d words, more than %d", s.Words, set.MaxWords), ev...)
+	case w.o.how == "sections" && !narrative(s.Text):
+		w.drop(s.StoryID, ReasonNotNarrative, "a section of a chapter that describes more than it tells", ev...)
+	default:
+		w.bk.Parts = append(w.bk.Parts, Part{"tale", title, whole.start, whole.end})
+		return s, true
+	}
+	w.removed = append(w.removed, cut{whole.start, whole.end, "set-aside"})
+	return schemas.Story{}, false
+}
+
+// solid counts the bytes of lines in blocks [from, to), without gaps.
+func (w *writer) solid(from, to int) int {
+	n := 0
+	for i := from; i < to; i++ {
+		b := w.d.blocks[i]
+		for k := b.first; k < b.last; k++ {
+			n += w.d.lines[k].end - w.d.lines[k].start
+		}
+	}
+	return n
+}
+
+// trim moves from and to over blocks at a tale's two ends that are not its
+// text, and returns them as cuts.
+func (w *writer) trim(from, to *int, r region) []cut {
+	d := w.d
+	var out []cut
+	take := func(i int, rule string) {
+		sp := d.span(i, i+1)
+		out = append(out, cut{sp.start, sp.end, rule})
+	}
+	key := foldTitle(r.title)
+	ks := signature(key)
+	for *from < *to {
+		i := *from
+		b := d.blocks[i]
+		rule := ""
+		raw := ""
+		if b.last-b.first <= 4 {
+			raw = d.joined(b)
+		}
+		switch {
+		case b.role == roleVoid:
+			*from++
+			continue
+		case b.role == roleOrnament:
+			rule = ruleOrnament
+		case raw == "":
+		case dedication(d, b):
+			rule = ruleDedicate
+		case wholeSource(raw):
+			rule = ruleSource
+		case key != "" && lettersOf(raw) != caseOther && b.last-b.first <= 2:
+			k := foldTitle(raw)
+			s := signature(k)
+			if same(k, &s, key, &ks) >= 0.9 {
+				rule = ruleHeading
+			}
+		}
+		if rule == "" {
+			if label, _, _ := readNoteLabel(d.str(b.first)); label != "" && label != "A" && w.leadingNote(i, r) {
+				rule = ruleFootnote
+			}
+		}
+		if rule == "" {
+			break
+		}
+		take(i, rule)
+		*from++
+	}
+	for *to > *from {
+		i := *to - 1
+		b := d.blocks[i]
+		rule := ""
+		raw := ""
+		if b.last-b.first <= 14 {
+			raw = d.joined(b)
+		}
+		switch {
+		case b.role == roleVoid:
+			*to--
+			continue
+		case b.role == roleOrnament:
+			rule = ruleOrnament
+		case raw == "" || i == *from && *to-*from == 1:
+		case kindByWords(foldTitle(raw)) == kindEnd && b.last-b.first == 1:
+			rule = ruleEnd
+		case b.last-b.first <= 4 && trailingSource(raw):
+			rule = ruleSource
+		case trailingNote(raw):
+			rule = ruleSource
+		default:
+			if label, style, _ := readNoteLabel(d.str(b.first)); label != "" && style != '(' {
+				rule = ruleFootnote
+			}
+		}
+		if rule == "" {
+			break
+		}
+		take(i, rule)
+		*to--
+	}
+	return out
+}
+
+// leadingNote reports that block i, right under the heading, is a footnote
+// that the heading calls.
+func (w *writer) leadingNote(i int, r region) bool {
+	d := w.d
+	label, _, _ := readNoteLabel(d.str(d.blocks[i].first))
+	sp := d.span(r.from, r.text)
+	h := d.text[sp.start:sp.end]
+	for _, p := range []string{"(" + label + ")", "[" + label + "]", "{" + label + "}", label} {
+		if strings.HasSuffix(strings.TrimSpace(h), p) {
+			return true
+		}
+	}
+	return false
+}
+
+// dedication reports a block of capitals or short centred lines that begins
+// with TO.
+func dedication(d *doc, b block) bool {
+	s := d.str(b.first)
+	if s != "TO" && s != "To" && !strings.HasPrefix(s, "TO ") && !strings.HasPrefix(s, "_To") && !strings.HasPrefix(s, "To my") && !strings.HasPrefix(s, "To the memory") {
+		return false
+	}
+	if s == "TO" || s == "To" {
+		return b.last-b.first <= 6
+	}
+	for i := b.first; i < b.last; i++ {
+		if d.lines[i].end-d.lines[i].start > 44 || !quickCaps(d.str(i)) && d.lines[i].indent < 8 {
+			return false
+		}
+	}
+	return true
+}
+
+// wholeSource reports a block under a heading that says only where the tale
+// comes from: "(From the Russian.)", "[From ...]".
+func wholeSource(s string) bool {
+	n := len(s)
+	if n < 4 || n > 240 {
+		return false
+	}
+	t := strings.Trim(s, "_")
+	if t == "" {
+		return false
+	}
+	if t[0] == '(' && t[len(t)-1] == ')' || t[0] == '[' && t[len(t)-1] == ']' {
+		return sourceNote(t[1:len(t)-1]) && strings.IndexByte(t[1:len(t)-1], '(') < 0
+	}
+	return false
+}
+
+// trailingSource reports a last block that says where the tale comes from.
+func trailingSource(s string) bool {
+	if len(s) > 260 {
+		return false
+	}
+	if wholeSource(s) {
+		return true
+	}
+	t := strings.TrimLeft(s, "_([")
+	for _, p := range []string{"From the ", "From ‘", "From '", "From \"", "From “", "From _", "Adapted from", "Translated from", "Translated by", "Taken from", "Abridged from",
+		"Retold from", "From Major", "Source:"} {
+		if strings.HasPrefix(t, p) {
+			return titled(t)
+		}
+	}
+	if strings.HasPrefix(t, "From ") {
+		// "From Z. Topelius."
+		return len(t) < 90 && titled(t)
+	}
+	return false
+}
+
+// titled reports a line without a verb of narration: most of its words have
+// capitals, or a title stands in quotes.
+func titled(s string) bool {
+	if strings.ContainsAny(s, "‘“\"_'[(") {
+		return len(s) < 200
+	}
+	words, big := 0, 0
+	for _, w := range strings.Fields(s) {
+		switch strings.ToLower(strings.Trim(w, ".,")) {
+		case "from", "the", "of", "by", "and", "in", "a", "adapted", "translated", "told", "le", "la", "les", "de", "du", "des", "par", "et", "von", "der":
+			continue
+		}
+		words++
+		if unicode.IsUpper(firstRune(w)) || w[0] >= '0' && w[0] <= '9' {
+			big++
+		}
+	}
+	return words > 0 && big*3 >= words*2
+}
+
+// trailingNote reports a note by the editor under a tale: "Note: ...".
+func trailingNote(s string) bool {
+	t := strings.TrimLeft(s, "_[( ")
+	for _, p := range []string{"Note: ", "NOTE: ", "Note.--", "NOTE.--", "Note.—", "NOTE.—", "Note._", "Notes: ", "Editor's note", "Editor’s note"} {
+		if strings.HasPrefix(t, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// inside lists the cuts in the text of blocks [from, to): footnotes, their
+// calls, emphasis, ornaments.
+func (w *writer) inside(from, to int, r region) []cut {
+	d := w.d
+	sp := d.span(from, to)
+	if sp.end == 0 {
+		return nil
+	}
+	out := emphasis(d.text, sp, nil)
+	if !d.html {
+		out = bold(d.text, sp, out)
+	}
+	notes := d.notesIn(from, to, nil)
+	h := d.span(r.from, max(r.text, r.from))
+	call := sp
+	if r.text > r.from {
+		call.start = h.start
+	}
+	out = append(out, d.footnotes(call, notes, w.book)...)
+	for _, n := range notes {
+		explicit := strings.HasPrefix(upperPrefix(d.str(n.first), 12), "[FOOTNOTE")
+		if !n.taken && !explicit {
+			continue
+		}
+		s := d.lineSpan(n.first, n.last)
+		if explicit {
+			if end := closing(d.text[:sp.end], s.start); end > s.end {
+				s.end = end
+			}
+		}
+		out = append(out, cut{s.start, s.end, ruleFootnote})
+	}
+	for i := from; i < to; i++ {
+		if d.blocks[i].role == roleOrnament {
+			s := d.span(i, i+1)
+			out = append(out, cut{s.start, s.end, ruleOrnament})
+		}
+	}
+	return out
+}
+
+// partHeads marks the blocks in [from, to) that head parts of a tale.
+func (w *writer) partHeads(from, to int) map[int]bool {
+	out := map[int]bool{}
+	for i := from; i < to; i++ {
+		b := w.d.blocks[i]
+		if b.last-b.first > 3 || b.role != roleText {
+			continue
+		}
+		if b.level > 0 {
+			out[i] = true
+			continue
+		}
+		h, ok := w.d.head(i)
+		if ok && (h.generic || h.label != "" && h.letters != caseOther && h.before >= 2) && !w.d.sentence(b) {
+			out[i] = true
+		}
+	}
+	return out
+}
+
+// removals joins what was taken out of the tale itself with what was taken out
+// of the file round the tales.
+func (w *writer) removals(own []schemas.Removal) []schemas.Removal {
+	all := make([]cut, 0, len(own)+len(w.removed))
+	for _, r := range own {
+		all = append(all, cut{r.ByteStart, r.ByteEnd, r.Rule})
+	}
+	all = append(all, w.removed...)
+	all = mergeCuts(all)
+	out := make([]schemas.Removal, 0, len(all))
+	for _, c := range all {
+		start, end := c.start, c.end
+		if w.d.html {
+			start, end = w.d.upstream(c)
+		}
+		out = append(out, schemas.Removal{Rule: c.rule, ByteStart: start, ByteEnd: end})
+	}
+	return out
+}
+
+func (w *writer) source() schemas.Source {
+	t := w.r.Terms
+	s := schemas.Source{
+		Corpus: w.r.Corpus, ID: w.bk.Key, Title: w.h.title, Author: strings.Join(w.h.authors, "; "),
+		Licence: t.Licence, LicenceURL: t.LicenceURL, Attribution: t.Attribution, Redistribute: t.Redistribute,
+		File: w.name, RawSHA256: w.sum, Charset: w.dec.Charset, Repaired: w.dec.Repaired,
+	}
+	if w.r.URL != nil && w.h.id != "" {
+		s.URL = w.r.URL(w.h.id)
+	}
+	return s
+}
+
+func (w *writer) meta(r region) []schemas.KeyValue {
+	m := []schemas.KeyValue{}
+	add := func(k, v string) {
+		if v != "" {
+			m = append(m, schemas.KeyValue{Key: k, Value: v})
+		}
+	}
+	add("label", r.label)
+	add("group", r.group)
+	add("source_note", strings.Trim(r.source, "()"))
+	add("split_by", w.o.how)
+	add("dashes", w.r.Settings.Dashes)
+	if w.info != nil {
+		add("subjects", strings.Join(w.info.Subjects, "; "))
+		add("shelves", strings.Join(w.info.Shelves, "; "))
+	}
+	return m
+}
