@@ -358,6 +358,7 @@ func readError(path string, err error) error {
 		return &Error{"read", path, Disk, err}
 	}
 	switch {
+	case errors.Is(err, ErrTruncated), errors.Is(err, ErrFormat): // said already
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		err = fmt.Errorf("%w: the file is cut off (%v)", ErrTruncated, err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):

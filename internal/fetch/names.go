@@ -63,7 +63,7 @@ func safeName(raw string) string {
 			elems[i] = strings.ReplaceAll(e, ".", "%2E")
 		}
 	}
-	s := escape(strings.Join(elems, "/"))
+	s := strings.TrimRight(escape(strings.Join(elems, "/")), "/")
 	if strings.HasPrefix(s, "/") {
 		s = "%2F" + s[1:]
 	}

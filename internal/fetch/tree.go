@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -319,8 +320,8 @@ func (w *walker) folderEntry(r *os.Root, rel string, mode fs.FileMode, taken map
 	switch {
 	case err != nil && mode&fs.ModeSymlink != 0:
 		target, _ := os.Readlink(full)
-		if errors.Is(err, fs.ErrNotExist) {
-			w.fail(self, "open", Input, fmt.Errorf("symbolic link to %q: %w", target, fs.ErrNotExist))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
+			w.fail(self, "open", Input, fmt.Errorf("symbolic link to %q: %w", target, errors.Unwrap(err)))
 			return
 		}
 		w.fail(self, "open", Input, fmt.Errorf("%w: it points to %q; give the target itself as the root, or a folder that holds both", ErrLink, target))
