@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package all lists the corpora. A new corpus is a package beside this one and
+// a line here.
+package all
+
+import (
+	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/ingest/fairytaleqa"
+	"github.com/retcon-bench/retcon/ingest/gutenberg"
+	"github.com/retcon-bench/retcon/ingest/tales"
+)
+
+// Corpora are all that recipes can name, in the order in which they are listed.
+var Corpora = []ingest.Corpus{
+	tales.Corpus,
+	gutenberg.Corpus,
+	fairytaleqa.Corpus,
+}
+
+// Find returns the corpus called name.
+func Find(name string) (ingest.Corpus, bool) {
+	for _, c := range Corpora {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return ingest.Corpus{}, false
+}
