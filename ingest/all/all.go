@@ -27,3 +27,12 @@ func Find(name string) (ingest.Corpus, bool) {
 	}
 	return ingest.Corpus{}, false
 }
+
+// Names lists the names of Corpora.
+func Names() []string {
+	names := make([]string, len(Corpora))
+	for i, c := range Corpora {
+		names[i] = c.Name
+	}
+	return names
+}
