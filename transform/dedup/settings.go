@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// Version of the step: it changes whenever the same stories may be decided
+// otherwise.
+const Version = "1"
+
+// Settings are those of a recipe with what the recipe cannot say. Zero values
+// of Shingle, Jaccard, Containment, Bands and Rows stand for the defaults of
+// [schemas.DefaultRecipe]; MaxCluster 0 is no limit.
+type Settings struct {
+	schemas.DedupRecipe
+
+	// Corpora are the names of the corpora in order of preference: of two
+	// equal stories that of the earlier corpus stays.
+	Corpora []string
+
+	// Earlier holds the story_id of every story that a named earlier release
+	// kept. Of two equal stories that one stays, so that group ids and rows
+	// do not move from release to release.
+	Earlier map[string]bool
+
+	// Workers verify candidates at the same time, each calling fetch; 0 is
+	// one. The decisions do not depend on it.
+	Workers int
+}
+
+func (s Settings) withDefaults() Settings {
+	def := schemas.DefaultRecipe().Dedup
+	for _, f := range []struct{ set, def *int }{{&s.Shingle, &def.Shingle}, {&s.Bands, &def.Bands}, {&s.Rows, &def.Rows}} {
+		if *f.set <= 0 {
+			*f.set = *f.def
+		}
+	}
+	for _, f := range []struct{ set, def *float64 }{{&s.Jaccard, &def.Jaccard}, {&s.Containment, &def.Containment}} {
+		if *f.set <= 0 {
+			*f.set = *f.def
+		}
+	}
+	return s
+}
+
+// check refuses settings that no run can use. It looks at them before the
+// defaults are filled in.
+func (s Settings) check() error {
+	switch {
+	case s.Shingle < 0 || s.Shingle > 64:
+		return fmt.Errorf("dedup: shingle is %d words; it must be 1 to 64", s.Shingle)
+	case s.Bands < 0 || s.Rows < 0 || s.Bands*s.Rows > 1<<12:
+		return fmt.Errorf("dedup: %d bands of %d rows; both must be at least 1, their product at most %d", s.Bands, s.Rows, 1<<12)
+	case !(s.Jaccard >= 0 && s.Jaccard <= 1):
+		return fmt.Errorf("dedup: jaccard is %v; it must be over 0 and at most 1", s.Jaccard)
+	case !(s.Containment >= 0 && s.Containment <= 1):
+		return fmt.Errorf("dedup: containment is %v; it must be over 0 and at most 1", s.Containment)
+	case s.MaxCluster < 0:
+		return fmt.Errorf("dedup: max_cluster is %d; it must be 0 (no limit) or more", s.MaxCluster)
+	}
+	return nil
+}
+
+// whole is the number of words under which a text is compared whole.
+func (s Settings) whole() int { return max(s.Shingle, WholeWords) }
+
+// rank is the place of a corpus in the order of preference.
+func (s Settings) rank(corpus string) uint16 {
+	i := slices.Index(s.Corpora, corpus)
+	if i < 0 {
+		i = len(s.Corpora)
+	}
+	return uint16(min(i, math.MaxUint16))
+}
