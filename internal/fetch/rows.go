@@ -198,7 +198,8 @@ func (w *window) notUTF8(n, line, endLine int, data []byte) error {
 
 // Lines yields every line, blank ones included, split at LF only (other
 // Unicode line breaks stand inside lines of real corpora); a CR before the LF
-// is dropped. The bytes are not checked. A last line without LF counts.
+// (or before the end of the file) is dropped. The bytes are not checked. A last
+// line without LF counts.
 func Lines(r io.Reader, opt RowOptions) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		newWindow(r, opt).lines(yield)
@@ -270,9 +271,7 @@ func (w *window) lines(yield func(Row, error) bool) {
 		row := Row{N: n, Line: line, Offset: off}
 		var err error
 		data := w.buf[w.lo : w.lo+end : w.lo+end]
-		if !last {
-			data = bytes.TrimSuffix(data, []byte{'\r'})
-		}
+		data = bytes.TrimSuffix(data, []byte{'\r'})
 		if long || w.tooLong(len(data)) {
 			err = w.rowTooLong(n, line)
 		} else {

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -269,4 +270,155 @@ func TestCSVReal(t *testing.T) {
 		}
 	}
 	t.Logf("%d files, %d rows, %d set aside", len(files), rows, bad)
+}
+
+// endless hands out its pieces in turn until n bytes have passed, so that a
+// file of any size costs no memory.
+type endless struct {
+	head, tail string
+	piece      []byte
+	n          int64
+	off        int
+	state      int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	switch {
+	case e.state == 0 && e.head != "":
+		n := copy(p, e.head)
+		e.head = e.head[n:]
+		return n, nil
+	case e.n > 0 || e.off > 0:
+		e.state = 1
+		n := copy(p, e.piece[e.off:])
+		e.off = (e.off + n) % len(e.piece)
+		e.n -= int64(n)
+		return n, nil
+	case e.tail != "":
+		n := copy(p, e.tail)
+		e.tail = e.tail[n:]
+		return n, nil
+	}
+	return 0, io.EOF
+}
+
+// Reading 200 MB allocates no more than reading 20 MB: what is held is one
+// row, whatever the file's size. (The form of several GB, with peak memory as
+// the system sees it, is scripts/bench/jsonarray.)
+func TestRowsFlatMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 1 GB")
+	}
+	element := []byte(`{"author":"a","input":"Generate \"it\"","output":"` + strings.Repeat(`word \n`, 2000) + `","profile":[` +
+		strings.Repeat(`{"id":"1","summary":"[","content":"}\\"},`, 500) + "{}]}")
+	for _, tt := range []struct {
+		name       string
+		read       rowReader
+		head, tail string
+		sep        string
+	}{
+		{"JSONArray", JSONArray, "[", "null]", ",\n"},
+		{"JSONArray in an object", JSONArray, `{"skipped":[` + strings.Repeat("0,", 1<<20) + `0],"data":[`, "null]}", ",\n"},
+		{"JSONLines", JSONLines, "", "null", "\n"},
+		{"Lines", Lines, "", "null", "\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			piece := append(bytes.Clone(element), tt.sep...)
+			use := func(size int64) (rows int, allocated uint64) {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				for row, err := range tt.read(&endless{head: tt.head, tail: tt.tail, piece: piece, n: size}, RowOptions{}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if len(row.Data) != len(element) && string(row.Data) != "null" {
+						t.Fatalf("row %d has %d bytes", row.N, len(row.Data))
+					}
+					rows++
+				}
+				runtime.ReadMemStats(&after)
+				return rows, after.TotalAlloc - before.TotalAlloc
+			}
+			small, a20 := use(20 << 20)
+			large, a200 := use(200 << 20)
+			t.Logf("20 MB: %d rows, %d kB allocated; 200 MB: %d rows, %d kB", small, a20>>10, large, a200>>10)
+			if large < 9*small || a200 > a20+256<<10 || a200 > 8<<20 {
+				t.Errorf("allocated %d bytes for 20 MB, %d for 200 MB", a20, a200)
+			}
+		})
+	}
+}
+
+// A row that never ends must not fill the memory either.
+func TestRowsEndlessRow(t *testing.T) {
+	for name, tt := range map[string]struct {
+		read rowReader
+		head string
+	}{
+		"JSONArray, string": {JSONArray, `["`}, "JSONArray, arrays": {JSONArray, `[[`}, "JSONArray, key": {JSONArray, `{"`}, "JSONArray, skipped": {JSONArray, `{"a":"`},
+		"JSONLines": {JSONLines, "{"}, "CSV, quoted": {CSV, "a\n\""}, "CSV, bare": {CSV, "a\n"}, "CSV, header": {CSV, "\""},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var last error
+		for _, err := range tt.read(&endless{head: tt.head, piece: bytes.Repeat([]byte("1, "), 4096), n: 50 << 20}, RowOptions{MaxRow: 1 << 20}) {
+			last = err
+		}
+		runtime.ReadMemStats(&after)
+		if last == nil || after.TotalAlloc-before.TotalAlloc > 8<<20 {
+			t.Errorf("%s: %d bytes allocated, %v", name, after.TotalAlloc-before.TotalAlloc, last)
+		}
+	}
+}
+
+func BenchmarkJSONArray(b *testing.B) { benchRows(b, JSONArray, "[", ",\n", "0]") }
+func BenchmarkJSONLines(b *testing.B) { benchRows(b, JSONLines, "", "\n", "") }
+func BenchmarkLines(b *testing.B)     { benchRows(b, Lines, "", "\n", "") }
+
+// BenchmarkNothing is the same input only read, for the ratio.
+func BenchmarkNothing(b *testing.B) {
+	benchRows(b, func(r io.Reader, _ RowOptions) iter.Seq2[Row, error] {
+		return func(func(Row, error) bool) { io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, 64<<10)) }
+	}, "[", ",\n", "0]")
+}
+
+func benchRows(b *testing.B, read rowReader, head, sep, tail string) {
+	const size = 16 << 20
+	piece := []byte(`{"author":"a","output":"` + strings.Repeat(`It was a \"fine\" day in the old town.\n`, 50) + `","profile":[{"id":"1"}]}` + sep)
+	b.SetBytes(size)
+	for b.Loop() {
+		for _, err := range read(&endless{head: head, tail: tail, piece: piece, n: size}, RowOptions{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func BenchmarkCSV(b *testing.B) {
+	const size = 16 << 20
+	piece := []byte("12,\"" + strings.Repeat("It was a \"\"fine\"\" day in the old town.\n", 50) + "\",x\n")
+	b.Run("fetch", func(b *testing.B) {
+		b.SetBytes(size)
+		for b.Loop() {
+			for _, err := range CSV(&endless{piece: piece, n: size}, RowOptions{}) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+	b.Run("encoding", func(b *testing.B) {
+		b.SetBytes(size)
+		for b.Loop() {
+			r := csv.NewReader(&endless{piece: piece, n: size})
+			for {
+				if _, err := r.Read(); err == io.EOF {
+					break
+				} else if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
 }
