@@ -59,6 +59,7 @@ type segmenter struct {
 	start int  // first byte of the sentence being read
 	open  bool // an odd number of straight double quotes since the paragraph began
 	bare  int  // up to here the sentence is known to hold no more than quotes
+	bol   int  // first byte of the line being read
 	lay   layout
 }
 
@@ -128,12 +129,17 @@ func (g *segmenter) cut(end, next int) {
 	}
 	if bare(g.s[max(g.start, g.bare):end]) {
 		g.bare = end
-		// A lone quote belongs to what it stands behind. If nothing does,
-		// start stays, and it belongs to what follows.
-		if len(g.out) == 0 || next < len(g.s) && opens(g.s[g.start:end]) {
+		// A lone quote belongs to what it stands behind. If that is nothing,
+		// or it opens and a blank line stands between, start stays, and it
+		// belongs to what follows.
+		if len(g.out) == 0 {
 			return
 		}
-		g.out[len(g.out)-1].End = end
+		last := &g.out[len(g.out)-1]
+		if _, lines := gap(g.s, last.End); lines > 1 && next < len(g.s) && opens(g.s[g.start:end]) {
+			return
+		}
+		last.End = end
 		g.start = next
 		return
 	}
@@ -185,8 +191,8 @@ func (g *segmenter) dash(i int) int {
 		for j < len(s) && s[j] == '-' {
 			j++
 		}
-		if j-i < 2 {
-			return j
+		if j-i == 1 && (j == len(s) || s[j] != '"' && s[j] != 0xE2) {
+			return j // a hyphen, unless a quote shows it to be a dash
 		}
 	} else {
 		for j < len(s) {
@@ -225,6 +231,7 @@ func (g *segmenter) settle(e end) int {
 	if e.flips {
 		g.open = !g.open
 	}
+	g.pass(e.at, e.stop)
 	next, lines := gap(g.s, e.stop)
 	if next == len(g.s) || lines > 1 {
 		return e.stop // the paragraph ends, and line or run will cut
@@ -232,6 +239,7 @@ func (g *segmenter) settle(e end) int {
 	if !g.ends(e, next, lines) {
 		return e.stop
 	}
+	g.pass(e.stop, next)
 	if lines > 0 && g.hard(e.stop) && g.measure().loose {
 		g.open = false
 	}

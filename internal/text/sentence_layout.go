@@ -121,36 +121,47 @@ func (g *segmenter) line(i int) int {
 	if lines > 1 || next == len(s) {
 		g.cut(i, next)
 		g.open = false
+		g.pass(i, next)
 		return next
 	}
 	if g.breaks(i, next) {
 		g.cut(i, next)
 	}
+	g.pass(i, next)
 	return next
+}
+
+// pass notes the line that byte to is in, after reading from byte from.
+func (g *segmenter) pass(from, to int) {
+	if nl := strings.LastIndexByte(g.s[from:to], '\n'); nl >= 0 {
+		g.bol = from + nl + 1
+	}
 }
 
 // breaks reports whether a single line end without an end mark before it ends
 // a sentence.
 func (g *segmenter) breaks(i, next int) bool {
 	s := g.s
-	this, then := g.lineAt(i), g.lineAt(next)
-	if isRule(this) || isRule(then) {
+	this, then := s[g.bol:i], s[next:]
+	if isRule(this) || isRule(then) || isHash(this) || isHash(then) {
 		return true
 	}
-	if isHash(this) || isHash(then) {
-		return true
+	item, heading, loose := isItem(then), isHeading(this), g.measure().loose
+	if !item && !heading && !loose {
+		return false // most line ends
 	}
 	hard := g.hard(i)
-	if isItem(s[next:]) && (hard || isItem(this)) {
+	if item && (hard || isItem(strings.TrimLeft(this, " "))) {
 		return true
 	}
 	if !hard {
 		return false
 	}
-	if isHeading(this) {
+	then = g.lineAt(next)
+	if heading {
 		return !isHeading(then)
 	}
-	if !g.lay.loose {
+	if !loose {
 		return false
 	}
 	// A paragraph a line. Verse and other short lines go on.
@@ -167,10 +178,17 @@ func (g *segmenter) breaks(i, next int) bool {
 	return last != ',' && last != ';'
 }
 
-// isRule reports a line of signs only: "* * *", "---", "#".
-func isRule(line string) bool {
+// isRule reports whether the line at the start of s holds signs only: "* * *",
+// "---", "#".
+func isRule(s string) bool {
+	if s == "" || s[0] < utf8.RuneSelf && asciiWord[s[0]] {
+		return false
+	}
 	signs := 0
-	for _, r := range line {
+	for _, r := range s {
+		if r == '\n' {
+			break
+		}
 		switch {
 		case r == ' ':
 		case strings.ContainsRune("*-_=~#•·—–+⁂", r):
@@ -182,24 +200,31 @@ func isRule(line string) bool {
 	return signs > 0
 }
 
-// isHash reports a Markdown heading.
-func isHash(line string) bool {
-	rest := strings.TrimLeft(line, "#")
-	return len(rest) < len(line) && strings.HasPrefix(rest, " ")
-}
-
-// isItem reports the start of a list item: "- ", "• ", "3. ", "3) ".
-func isItem(line string) bool {
-	for _, b := range []string{"- ", "* ", "• ", "+ ", "> "} {
-		if strings.HasPrefix(line, b) {
-			return true
-		}
-	}
+// isHash reports whether s starts with a Markdown heading.
+func isHash(s string) bool {
 	n := 0
-	for n < len(line) && n < 3 && '0' <= line[n] && line[n] <= '9' {
+	for n < len(s) && s[n] == '#' {
 		n++
 	}
-	return n > 0 && n+1 < len(line) && (line[n] == '.' || line[n] == ')') && line[n+1] == ' '
+	return n > 0 && n < len(s) && s[n] == ' '
+}
+
+// isItem reports whether s starts with a list item: "- ", "• ", "3. ", "3) ".
+func isItem(s string) bool {
+	if len(s) < 2 {
+		return false
+	}
+	switch s[0] {
+	case '-', '*', '+', '>':
+		return s[1] == ' '
+	case "•"[0]:
+		return strings.HasPrefix(s, "• ")
+	}
+	n := 0
+	for n < len(s) && n < 3 && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n > 0 && n+1 < len(s) && (s[n] == '.' || s[n] == ')') && s[n+1] == ' '
 }
 
 // isHeading reports a short line in capitals, one in bold type, or a chapter's
@@ -212,20 +237,17 @@ func isHeading(line string) bool {
 	if strings.HasPrefix(line, "**") && strings.HasSuffix(line, "**") {
 		return true
 	}
-	upper, lower := 0, 0
+	upper := 0
 	for _, r := range line {
 		switch {
 		case unicode.IsUpper(r):
 			upper++
 		case unicode.IsLower(r):
-			lower++
+			first, rest, _ := strings.Cut(line, " ")
+			return in(chapterWords, first) && len(rest) < 40 && isNumeral(strings.TrimRight(firstWord(rest), ".:"))
 		}
 	}
-	if lower == 0 {
-		return upper > 1
-	}
-	first, rest, _ := strings.Cut(line, " ")
-	return in(chapterWords, first) && len(rest) < 40 && isNumeral(strings.TrimRight(firstWord(rest), ".:"))
+	return upper > 1
 }
 
 func firstWord(s string) string {

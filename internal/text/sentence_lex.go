@@ -189,7 +189,7 @@ var subjects = words(`the a an his her my our their he she they we you it i one 
 
 // objects after a verb show that it is not one of saying.
 var objects = words(`the a an his her my our their its it them him this that these those some at off
-	home away down up over for into`)
+	home away down up over for into forward forth ahead toward towards against through around past onto`)
 
 var pronouns = words(`He She They It We You Everyone Everybody Someone Somebody Both All One`)
 

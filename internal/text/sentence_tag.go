@@ -27,7 +27,7 @@ func (g *segmenter) tag(i int, broken bool) bool {
 	case inverted[low]:
 		// "Where?" Said the wolf: a slip, but no sentence starts so.
 		next := g.wordAt(skipBlank(g.s, j))
-		return subjects[next] || capital(next)
+		return (subjects[next] || capital(next)) && !g.announces(j, true)
 	case pronouns[w]:
 		return g.verb(j, 2, true)
 	case determiners[w]:
