@@ -36,7 +36,7 @@ var rules = []rule{
 	{dir: "transform", leans: []string{"schemas", "internal/llm"}},
 	{dir: "transform/dedup", leans: []string{"transform", "schemas", "internal/text"}},
 	{dir: "transform/rewrite", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
-	{dir: "transform/flawed", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/...", "ingest/..."}},
+	{dir: "transform/flawed", leans: []string{"transform", "transform/flawed/...", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/...", "ingest/..."}},
 	{dir: "transform/generate", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
 	{dir: "transform/detect", leans: []string{"transform", "schemas", "scoring", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
 	{dir: "transform/check", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},

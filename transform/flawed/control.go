@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flawed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform"
+)
+
+const controlVersion = "1"
+
+// control asks for an edit of the same kind that contradicts nothing.
+func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
+	return transform.Step[schemas.Draft, schemas.Draft]{
+		Name: "control", Version: controlVersion, Requires: []string{"judge"},
+		Templates: []*llm.Template{controlCall.Template, coherenceCall.Template},
+		Doc: "makes an edit-control: acts 2 and 3 with a detail changed that act 1 never stated, so that the story is edited like a plot hole and has none. " +
+			"Act 1 stays as it is. The rules use the same class of flip as the fact's where the story has one.\n\n" +
+			"Reasons, for the variant: no_control, control_touches_fact, too_many_sites, cf_incoherent, tell_tale, bad_tags, silent_edit, noop_edit, too_different, and the classes of unreadable answers.",
+		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
+			keep := []schemas.Draft{d}
+			refuse := func(reason, detail string) ([]schemas.Draft, error) {
+				pass.SetAside(d.DraftID, reason, detail)
+				return keep, nil
+			}
+			res, err := ask(ctx, pass, controlCall, m.source(&d), readTries)
+			var drop *transform.DropError
+			switch {
+			case errors.Is(err, transform.ErrPending):
+				pass.Await()
+				return keep, nil
+			case errors.As(err, &drop):
+				return refuse(drop.Reason, drop.Detail)
+			case err != nil:
+				return nil, err
+			case res.Outcome == llm.NoRule:
+				return refuse("no_control", res.Reason)
+			}
+			source := d.Original.Text
+			a2, _ := actBytes(&d)
+			acts := res.Value
+			acts[0] = source[:a2]
+			edits, _, err := assemble(&d, acts)
+			if errors.As(err, &drop) {
+				return refuse(drop.Reason, drop.Detail)
+			} else if err != nil {
+				return nil, err
+			}
+			v, err := newVariant(schemas.VariantEditControl, source, edits, a2)
+			if err != nil {
+				return refuse("no_control", err.Error())
+			}
+			if n := sites(changed(&v)); n > m.cfg.Make.MaxSites {
+				return refuse("too_many_sites", fmt.Sprintf("%d places changed; at most %d", n, m.cfg.Make.MaxSites))
+			}
+			if why := tellTale(source, &v); why != "" {
+				return refuse("tell_tale", why)
+			}
+			if err := sameAct1(&d, &v); err != nil {
+				return refuse("no_control", err.Error())
+			}
+			if f := d.Fact; f.Old != "" && f.New != "" {
+				for _, e := range v.Edits {
+					if holds(e.Text, f.New) && holds(e.Old, f.Old) {
+						return refuse("control_touches_fact", fmt.Sprintf("an edit changes %q to %q, which is the flaw itself", f.Old, f.New))
+					}
+				}
+			}
+			ok, err := m.coherent(ctx, pass, &d, &v, "control", controlVersion)
+			switch {
+			case errors.Is(err, transform.ErrPending):
+				pass.Await()
+				return keep, nil
+			case err != nil:
+				return nil, err
+			case !ok:
+				return refuse("cf_incoherent", "the judge finds that the changed lines do not fit the story")
+			}
+			d.EditControl = &v
+			stamp(&d, pass, "control", controlVersion, controlCall.Template, res.Model, res.Key)
+			return []schemas.Draft{d}, nil
+		},
+	}
+}
+
+var controlCall = llm.Call[prompt, [3]string]{
+	Stage:    "flawed/control",
+	Template: template("control"),
+	Params:   llm.Params{Temperature: llm.Float(0.5), MaxTokens: 16384},
+	Decode:   decodeControl,
+	Rule: func(in prompt) (string, error) {
+		st := in.maker.offline(in.draft)
+		flips := in.maker.flips(in.draft, st)
+		f, err := in.maker.flip(in.draft, st)
+		if err != nil {
+			return "", err
+		}
+		a2, a3 := actBytes(in.draft)
+		c := st.Control(f, flips, a2)
+		if c == nil {
+			return "", fmt.Errorf("the rules find no detail of acts 2 and 3 to change: %w", llm.ErrNoRule)
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "## Detail\n- Fact: %s; Counterfactual: %s\n\n## Changed Story\n", c.Statement, c.Counterfactual)
+		for i, r := range []text.Range{{Start: a2, End: a3}, {Start: a3, End: len(st.Text)}} {
+			fmt.Fprintf(&b, "### Act %d:\n%s\n\n", i+2, text.Trim(st.Marked(c, r)))
+		}
+		return b.String(), nil
+	},
+}
+
+// decodeControl reads acts 2 and 3: the last two headings.
+func decodeControl(r *llm.Reply, _ prompt) ([3]string, error) {
+	s := text.Freeze(r.Text)
+	heads := actHeading.FindAllStringSubmatchIndex(s, -1)
+	if len(heads) > 2 {
+		heads = heads[len(heads)-2:]
+	}
+	var acts [3]string
+	if len(heads) != 2 || s[heads[0][2]] != '2' || s[heads[1][2]] != '3' {
+		return acts, llm.Failed(llm.ParseFailed, "no headings Act 2 and Act 3")
+	}
+	acts[1] = stripAnswer(s[heads[0][1]:heads[1][0]])
+	acts[2] = stripAnswer(s[heads[1][1]:])
+	for _, a := range acts[1:] {
+		if a == "" {
+			return acts, llm.Failed(llm.ParseFailed, "an act is empty")
+		}
+		if isPlaceholder(a) {
+			return acts, llm.Failed(llm.Echo, "the prompt's own placeholder came back")
+		}
+	}
+	return acts, nil
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flawed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform"
+)
+
+const counterfactualVersion = "1"
+
+// counterfactual keeps the rewritten story as a negative if it holds together.
+func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
+	return transform.Step[schemas.Draft, schemas.Draft]{
+		Name: "counterfactual", Version: counterfactualVersion, Requires: []string{"judge"},
+		Templates: []*llm.Template{coherenceCall.Template},
+		Doc: "keeps A1' + A2' + A3' as a negative: act 1 must have changed too, and a judge must find that the changed lines fit the rest of the story.\n\n" +
+			"The plot hole stays, whatever becomes of its counterfactual story.\n\n" +
+			"Reasons, for the variant: cf_act_1_unchanged, cf_incoherent, cf_value_left.",
+		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
+			refuse := func(reason, detail string) ([]schemas.Draft, error) {
+				pass.SetAside(d.DraftID, reason, detail)
+				d.Counterfactual = nil
+				return []schemas.Draft{d}, nil
+			}
+			if len(d.Counterfactual.Edits) == len(d.Patched.Edits) {
+				return refuse("cf_act_1_unchanged", "the rewritten act 1 is the source's, so the counterfactual story has the error too")
+			}
+			if f := d.Fact; f.Class != "" && f.Old != "" {
+				sents := sentencesOf(d.Counterfactual)
+				for _, s := range changed(d.Counterfactual) {
+					if holds(sents[s], f.Old) || !holds(sents[s], f.New) {
+						return refuse("cf_value_left", fmt.Sprintf("changed sentence %d still holds %q or lacks %q", s, f.Old, f.New))
+					}
+				}
+			}
+			ok, err := m.coherent(ctx, pass, &d, d.Counterfactual, "counterfactual", counterfactualVersion)
+			switch {
+			case errors.Is(err, transform.ErrPending):
+				pass.Await()
+			case err != nil:
+				return nil, err
+			case !ok:
+				return refuse("cf_incoherent", "the judge finds that the changed lines do not fit the story")
+			}
+			return []schemas.Draft{d}, nil
+		},
+	}
+}
+
+// coherent asks the judge of coherence about a variant; where nobody can judge
+// it is taken to hold, and verification says "rules".
+func (m *maker) coherent(ctx context.Context, pass *transform.Pass, d *schemas.Draft, v *schemas.Variant, step, version string) (bool, error) {
+	in := prompt{Title: d.Title, Story: v.Text, Marked: markSentences(v, changed(v)), draft: d, maker: m}
+	p, err := m.poll(ctx, pass, coherenceCall, in, v)
+	if err != nil || p == nil {
+		return true, err
+	}
+	stamp(d, pass, step, version, coherenceCall.Template, p.model, p.keys...)
+	return p.no() >= m.cfg.Make.JudgeNeed, nil
+}
+
+var coherenceCall = llm.Call[prompt, verdict]{
+	Stage:    "flawed/coherence",
+	Template: template("coherence"),
+	Params:   llm.Params{Temperature: llm.Float(0.5), MaxTokens: 4096},
+	Decode:   decodeVerdict,
+}

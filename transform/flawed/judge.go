@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flawed
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform"
+)
+
+const judgeVersion = "1"
+
+// judge asks several times whether the marked lines contradict the story, and
+// makes the gold sets.
+func (m *maker) judge() transform.Step[schemas.Draft, schemas.Draft] {
+	return transform.Step[schemas.Draft, schemas.Draft]{
+		Name: "judge", Version: judgeVersion, Requires: []string{"filter"},
+		Templates: []*llm.Template{judgeCall.Template},
+		Doc: "asks judge_ask times (5) whether the marked lines contradict the story; judge_need (4) must say that they do. All are asked; none is believed that cannot be read.\n\n" +
+			"Gold: S_err are the changed sentences that more than half of the yes votes cite (none: all of them), S_contr the sentences before the first of those that more than half cite, " +
+			"and the fact's evidence in act 1. The offline rules have no votes: their gold is the edited sentences and the evidence.\n\n" +
+			"Reasons: judge_says_no, no_gold_error, no_gold_contradicted.",
+		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
+			mod := changed(d.Patched)
+			in := prompt{Title: d.Title, Story: d.Patched.Text, Marked: markSentences(d.Patched, mod), draft: &d, maker: m}
+			p, err := m.poll(ctx, pass, judgeCall, in, d.Patched)
+			if err != nil {
+				return nil, err
+			}
+			var yes []vote
+			if p != nil {
+				d.Judge = &schemas.JudgeVotes{Asked: len(p.votes), Yes: p.yes(), No: p.no(), Bad: p.bad()}
+				if p.yes() < m.cfg.Make.JudgeNeed {
+					return nil, transform.Drop("judge_says_no", fmt.Sprintf("%d of %d say that there is an error, %d that there is none, %d cannot be read; %d are needed",
+						p.yes(), len(p.votes), p.no(), p.bad(), m.cfg.Make.JudgeNeed))
+				}
+				yes = p.said(sayYes)
+				stamp(&d, pass, "judge", judgeVersion, judgeCall.Template, p.model, p.keys...)
+			} else {
+				stamp(&d, pass, "judge", judgeVersion, nil, "")
+			}
+			if err := gold(&d, mod, yes); err != nil {
+				return nil, err
+			}
+			d.Explanation = explain(&d, yes)
+			d.Difficulty = m.difficulty(&d, mod)
+			return []schemas.Draft{d}, nil
+		},
+	}
+}
+
+// What a judge said.
+type said int
+
+const (
+	unreadable said = iota
+	sayYes
+	sayNo
+)
+
+// vote is one completion of a judge.
+type vote struct {
+	said         said
+	errors       []int // sentences of the judged story
+	contradicted []int
+	explanation  string
+}
+
+// ballot is what all completions of a judge said, in sample order.
+type ballot struct {
+	votes []vote
+	keys  []llm.Key
+	model string
+}
+
+func (p *ballot) count(s said) (n int) { return len(p.said(s)) }
+func (p *ballot) yes() int             { return p.count(sayYes) }
+func (p *ballot) no() int              { return p.count(sayNo) }
+func (p *ballot) bad() int             { return p.count(unreadable) }
+
+func (p *ballot) said(s said) (out []vote) {
+	for _, v := range p.votes {
+		if v.said == s {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// poll asks all samples of a judge about a story. It returns nil when nobody
+// can judge (no rule), and ErrPending while an answer is missing; every sample
+// is asked before that, so that one round of a batch asks all of them.
+func (m *maker) poll(ctx context.Context, pass *transform.Pass, c llm.Call[prompt, verdict], in prompt, v *schemas.Variant) (*ballot, error) {
+	req, err := c.Request(pass.Model, in, 0)
+	if err != nil {
+		return nil, err
+	}
+	if t := req.Params.Temperature; t != nil && *t == 0 && m.cfg.Make.JudgeAsk > 1 {
+		return nil, fmt.Errorf("stage %s: temperature 0 would give %d identical votes; set a temperature above 0 in the recipe", c.Stage, m.cfg.Make.JudgeAsk)
+	}
+	p := &ballot{}
+	q := quotesOf(v, 0, 1<<62)
+	waiting := false
+	for n := range m.cfg.Make.JudgeAsk {
+		res, err := c.Do(ctx, pass.Model, in, n)
+		switch {
+		case err != nil:
+			return nil, err
+		case res.Outcome == llm.NoRule:
+			return nil, nil
+		case res.Pending():
+			waiting = true
+			continue
+		}
+		p.keys, p.model = append(p.keys, res.Key), res.Model
+		if !res.OK() {
+			p.votes = append(p.votes, vote{})
+			continue
+		}
+		p.votes = append(p.votes, res.Value.vote(q))
+	}
+	if waiting {
+		return nil, transform.ErrPending
+	}
+	return p, nil
+}
+
+// verdict is a read answer of a judge, with its quotes not yet mapped.
+type verdict struct {
+	yes          bool
+	errors       []string
+	contradicted []string
+	explanation  string
+}
+
+// vote maps the quotes. A yes whose lines stand nowhere in the story is none.
+func (v verdict) vote(q *quotes) vote {
+	if !v.yes {
+		return vote{said: sayNo, explanation: v.explanation}
+	}
+	out := vote{said: sayYes, explanation: v.explanation}
+	for _, l := range v.errors {
+		out.errors = union(out.errors, q.find(l))
+	}
+	for _, l := range v.contradicted {
+		out.contradicted = union(out.contradicted, q.find(l))
+	}
+	if len(out.errors) == 0 || len(out.contradicted) == 0 {
+		out.said = unreadable
+	}
+	return out
+}
+
+func union(a, b []int) []int {
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			a = append(a, x)
+		}
+	}
+	slices.Sort(a)
+	return a
+}
+
+var judgeCall = llm.Call[prompt, verdict]{
+	Stage:    "flawed/judge",
+	Template: template("judge"),
+	Params:   llm.Params{Temperature: llm.Float(0.5), MaxTokens: 4096},
+	Decode:   decodeVerdict,
+}
+
+var (
+	errorLines  = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Lines? that introduces?[^\n]*$`)
+	contraLines = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Lines? earlier[^\n]*$`)
+	explHead    = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Explanation[^\n]*$`)
+	decHead     = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Decision[^\n]*$`)
+	saysYes     = regexp.MustCompile(`(?i)\bthere is (?:a|one) continuity error\b`)
+	saysNo      = regexp.MustCompile(`(?i)\bno continuity errors?(?: was| is| were| are)?(?: found)?\b`)
+)
+
+// decodeVerdict reads the last Decision of the answer and the sections before
+// it. A decision that says both, or neither, is unreadable.
+func decodeVerdict(r *llm.Reply, _ prompt) (verdict, error) {
+	s := text.Freeze(r.Text)
+	at := decHead.FindAllStringIndex(s, -1)
+	if len(at) == 0 {
+		return verdict{}, llm.Failed(llm.ParseFailed, "no Decision")
+	}
+	dec := at[len(at)-1]
+	decision := s[dec[1]:]
+	// The words may stand behind the heading, on its own line.
+	decision = s[dec[0]:dec[1]] + "\n" + decision
+	v := verdict{yes: saysYes.MatchString(decision)}
+	if no := saysNo.MatchString(decision); v.yes == no {
+		return verdict{}, llm.Failed(llm.ParseFailed, "the Decision says neither, or both")
+	}
+	body := s[:dec[0]]
+	v.errors = bullets(section(body, errorLines))
+	v.contradicted = bullets(section(body, contraLines))
+	v.explanation = oneLine(section(body, explHead))
+	if isNA(v.explanation) {
+		v.explanation = ""
+	}
+	if v.yes && (len(v.errors) == 0 || len(v.contradicted) == 0) {
+		return v, llm.Failed(llm.ParseFailed, "an error is claimed without lines")
+	}
+	for _, l := range slices.Concat(v.errors, v.contradicted) {
+		if isPlaceholder(l) {
+			return v, llm.Failed(llm.Echo, "the prompt's own placeholder came back")
+		}
+	}
+	return v, nil
+}
+
+var anyHeading = regexp.MustCompile(`(?m)^[ \t]*#{1,6}[ \t]`)
+
+// section returns what stands between the last heading that matches and the
+// next heading.
+func section(s string, head *regexp.Regexp) string {
+	at := head.FindAllStringIndex(s, -1)
+	if len(at) == 0 {
+		return ""
+	}
+	s = s[at[len(at)-1][1]:]
+	if next := anyHeading.FindStringIndex(s); next != nil {
+		s = s[:next[0]]
+	}
+	return s
+}
+
+var bullet = regexp.MustCompile(`^\s*(?:[-*•–]|\d+[.)])\s+`)
+
+// bullets reads a list of quoted lines; a line without a bullet goes on with
+// the one before it. NA is an empty list.
+func bullets(s string) []string {
+	var out []string
+	open := false
+	for _, l := range strings.Split(s, "\n") {
+		switch {
+		case strings.TrimSpace(l) == "" || isRuleLine(l) || isFence(l):
+			open = false
+		case bullet.MatchString(l):
+			out = append(out, bullet.ReplaceAllString(l, ""))
+			open = true
+		case open && len(out) > 0:
+			out[len(out)-1] += " " + strings.TrimSpace(l)
+		default:
+			out = append(out, strings.TrimSpace(l))
+			open = true
+		}
+	}
+	return slices.DeleteFunc(out, func(l string) bool { return isNA(l) || strings.HasPrefix(strings.ToLower(l), "na if ") })
+}
+
+// markSentences returns a story with the given sentences between <m> and </m>.
+func markSentences(v *schemas.Variant, ids []int) string {
+	return wrap(v, ids, markOpen, markClose)
+}
+
+func wrap(v *schemas.Variant, ids []int, open, end string) string {
+	ix := text.NewIndex(v.Text)
+	var b strings.Builder
+	at := 0
+	for _, id := range ids {
+		r := byteRange(ix, v.Sentences[id])
+		b.WriteString(v.Text[at:r.Start] + open + v.Text[r.Start:r.End] + end)
+		at = r.End
+	}
+	return b.String() + v.Text[at:]
+}
+
+// gold makes the gold sets of a draft from the changed sentences, the yes votes
+// and the fact's evidence.
+func gold(d *schemas.Draft, mod []int, yes []vote) error {
+	share := func(cites func(vote) []int, id int) float64 {
+		n := 0
+		for _, v := range yes {
+			if slices.Contains(cites(v), id) {
+				n++
+			}
+		}
+		return round4(float64(n) / float64(len(yes)))
+	}
+	errs := func(v vote) []int { return v.errors }
+	contr := func(v vote) []int { return v.contradicted }
+
+	d.Errors, d.Contradicted = nil, nil
+	for _, id := range mod {
+		if len(yes) > 0 {
+			if s := share(errs, id); s > 0.5 {
+				d.Errors = append(d.Errors, schemas.GoldSentence{Sentence: id, Share: &s, From: "votes"})
+			}
+		}
+	}
+	if len(d.Errors) == 0 {
+		for _, id := range mod {
+			g := schemas.GoldSentence{Sentence: id, From: "edit"}
+			if len(yes) > 0 {
+				s := share(errs, id)
+				g.Share = &s
+			}
+			d.Errors = append(d.Errors, g)
+		}
+	}
+	if len(d.Errors) == 0 {
+		return transform.Drop("no_gold_error", "no changed sentence is left")
+	}
+	first := d.Errors[0].Sentence
+	for id := range first {
+		evidence := slices.Contains(d.Fact.Evidence, id)
+		if len(yes) == 0 {
+			if evidence {
+				d.Contradicted = append(d.Contradicted, schemas.GoldSentence{Sentence: id, From: "evidence"})
+			}
+			continue
+		}
+		s := share(contr, id)
+		switch {
+		case s > 0.5:
+			d.Contradicted = append(d.Contradicted, schemas.GoldSentence{Sentence: id, Share: &s, From: "votes"})
+		case evidence:
+			d.Contradicted = append(d.Contradicted, schemas.GoldSentence{Sentence: id, Share: &s, From: "evidence"})
+		}
+	}
+	if len(d.Contradicted) == 0 {
+		return transform.Drop("no_gold_contradicted", "no sentence before the error is known to be contradicted")
+	}
+	return nil
+}
+
+// explain says what contradicts what: in the words of the first yes vote, else
+// in ours.
+func explain(d *schemas.Draft, yes []vote) string {
+	for _, v := range yes {
+		if v.explanation != "" {
+			return v.explanation
+		}
+	}
+	sents := sentencesOf(d.Patched)
+	fact := strings.TrimRight(d.Fact.Statement, ".")
+	counter := strings.TrimRight(d.Fact.Counterfactual, ".")
+	return fmt.Sprintf("Early in the story this holds: %s. (“%s”) Later, with no change told, the story goes by another fact: %s. (“%s”)",
+		lowerFirst(fact), oneLine(sents[d.Contradicted[0].Sentence]), lowerFirst(counter), oneLine(sents[d.Errors[0].Sentence]))
+}
+
+func lowerFirst(s string) string {
+	for _, w := range []string{"The ", "A ", "An ", "There ", "One ", "Her ", "His ", "It "} {
+		if strings.HasPrefix(s, w) {
+			return strings.ToLower(s[:1]) + s[1:]
+		}
+	}
+	return s
+}
+
+// difficulty measures how far apart the two sides are.
+func (m *maker) difficulty(d *schemas.Draft, mod []int) *schemas.Difficulty {
+	first := d.Errors[0].Sentence
+	last := d.Contradicted[len(d.Contradicted)-1].Sentence
+	ix := text.NewIndex(d.Patched.Text)
+	from, to := byteRange(ix, d.Patched.Sentences[last]).End, byteRange(ix, d.Patched.Sentences[first]).Start
+	out := &schemas.Difficulty{
+		Words: text.Words(d.Patched.Text[from:to]), Sentences: first - last, Supports: len(mod), Sites: d.Flaw.Sites,
+		Explicit: len(d.Fact.Evidence) > 0, Voice: "narrator",
+	}
+	st := readVariant(d.Patched)
+	at := byteRange(ix, d.Patched.Sentences[first]).Start
+	for _, e := range d.Patched.Edits {
+		if e.Sentence == first {
+			at = e.ByteStart
+			break
+		}
+	}
+	if st.Spoken(at) {
+		out.Voice = "speech"
+	}
+	return out
+}
+
+func round4(f float64) float64 { return float64(int(f*10000+0.5)) / 10000 }

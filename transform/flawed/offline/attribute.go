@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// canon folds spellings and forms of one value.
+var canon = map[string]string{"gray": "grey", "gold": "golden", "wood": "wooden", "silk": "silken", "lead": "leaden", "scarlet": "red", "crimson": "red"}
+
+// kinsOf are words that come from a value, or say the same of a thing: where
+// one of them stands beside the thing, the old value would be left over.
+var kinsOf = map[string][]string{
+	"golden":  {"gold", "gilded", "gilt", "yellow", "goldsmith"},
+	"silver":  {"silvery", "silversmith"},
+	"wooden":  {"wood", "oak", "oaken", "carved"},
+	"iron":    {"steel", "rusty", "rust", "smith"},
+	"copper":  {"coppery", "bronze"},
+	"glass":   {"crystal", "glassy", "transparent", "broken", "broke"},
+	"red":     {"scarlet", "crimson", "reddish", "redder", "ruby", "blood", "rosy", "ruddy", "redness"},
+	"white":   {"whiter", "whitest", "whiteness", "snow", "snowy", "milk-white", "snow-white", "pale"},
+	"black":   {"blacker", "blackness", "coal", "coal-black", "dark", "pitch", "raven", "jet"},
+	"grey":    {"greyish", "grizzled"},
+	"blue":    {"bluish", "azure"},
+	"green":   {"greenish", "emerald"},
+	"brown":   {"brownish"},
+	"yellow":  {"yellowish", "golden", "gold"},
+	"leather": {"hide", "skin"},
+	"silken":  {"silk", "satin"},
+	"stone":   {"stones", "rock", "marble"},
+}
+
+func canonical(w string) string {
+	if c, ok := canon[w]; ok {
+		return c
+	}
+	return w
+}
+
+// mention is a value of a thing where the story writes it before the noun.
+type mention struct {
+	value int // token
+	np    phrase
+}
+
+// attributes finds colours, materials and sides: a value that stands before
+// the same noun in act 1 and later.
+func (st *Story) attributes() []*Flip {
+	lex := lexicon()
+	type key struct{ class, head string }
+	found := map[key][]mention{}
+	var order []key
+	for v := range st.toks {
+		for _, class := range []string{"colour", "material", "direction"} {
+			h, ok := st.headAfter(v, class)
+			if !ok {
+				continue
+			}
+			k := key{class, lex.heads[st.toks[h].w].one}
+			if found[k] == nil {
+				order = append(order, k)
+			}
+			found[k] = append(found[k], mention{v, st.phrase(h)})
+		}
+	}
+	var out []*Flip
+	for _, k := range order {
+		if f := st.attribute(k.class, lex.heads[k.head], found[k]); f != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// lineOf returns the line of values that holds value, for a category and class.
+func lineOf(category, class, value string) []string {
+	for _, l := range lexicon().values[category] {
+		if l.class == class && slices.Contains(l.values, canonical(value)) {
+			return l.values
+		}
+	}
+	return nil
+}
+
+// headAfter finds the noun that value token v stands before.
+func (st *Story) headAfter(v int, class string) (int, bool) {
+	lex := lexicon()
+	w := canonical(st.toks[v].w)
+	if !lex.class[w][class] {
+		return 0, false
+	}
+	for j := v + 1; j < len(st.toks) && j <= v+3; j++ {
+		t := st.toks[j]
+		if t.sent != st.toks[v].sent || t.sep != "" && t.sep != "," {
+			return 0, false
+		}
+		h, ok := lex.heads[t.w]
+		if ok && !lex.class[canonical(t.w)][class] {
+			if j+1 < len(st.toks) && st.toks[j+1].sep == "" && lex.heads[st.toks[j+1].w].one != "" && !functionWords[st.toks[j+1].w] {
+				return 0, false // a compound: church tower
+			}
+			return j, lineOf(h.category, class, w) != nil
+		}
+		if t.sep == "," && !lex.words["modifier"][t.w] && len(lex.class[t.w]) == 0 {
+			return 0, false
+		}
+		if !lex.words["modifier"][t.w] && len(lex.class[canonical(t.w)]) == 0 {
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+func (st *Story) attribute(class string, h head, ms []mention) *Flip {
+	if len(ms) < 2 {
+		return nil
+	}
+	old := st.toks[ms[0].value].w
+	plural := st.toks[ms[0].np.head].w == h.many && h.many != h.one
+	for _, m := range ms {
+		if canonical(st.toks[m.value].w) != canonical(old) {
+			return st.turnDown(h.one, class, "two_values")
+		}
+		if many := st.toks[m.np.head].w == h.many && h.many != h.one; many != plural {
+			return st.turnDown(h.one, class, "one_and_many")
+		}
+	}
+	if why := st.unique(h, plural, ms[0].np.head); why != "" {
+		return st.turnDown(h.one, class, why)
+	}
+	for i, m := range ms {
+		if m.np.det == "none" && !plural && h.category != "hair" || m.np.num >= 0 {
+			return st.turnDown(h.one, class, "no_determiner")
+		}
+		if i > 0 && !m.np.definite() && !(m.np.det == "none" && (plural || h.category == "hair")) {
+			return st.turnDown(h.one, class, "introduced_twice")
+		}
+		if st.mixed(m.value) {
+			return st.turnDown(h.one, class, "mixed_value")
+		}
+	}
+	if why := st.leftOver(h, old, ms); why != "" {
+		return st.turnDown(h.one, class, why)
+	}
+	if st.changes(h) {
+		return st.turnDown(h.one, class, "changing_verb")
+	}
+	if st.inTitle(old) && (st.inTitle(h.one) || st.inTitle(h.many)) {
+		return st.turnDown(h.one, class, "in_title")
+	}
+	var to string
+	for _, v := range st.shuffled(lineOf(h.category, class, old), class, h.one, old) {
+		if v == canonical(old) || st.has(v) || st.hasForms(v) || near(v, canonical(old)) {
+			continue
+		}
+		if st.articleClash(ms, v) {
+			continue
+		}
+		to = v
+		break
+	}
+	if to == "" {
+		return st.turnDown(h.one, class, "no_new_value")
+	}
+	f := &Flip{
+		Class: class, Category: "setting", Kind: "continuity", Subtype: "appearance_mismatches",
+		Head: h.one, Old: old, New: to, group: h.category, plural: plural,
+		forms: []string{old},
+	}
+	if plural {
+		f.Head = h.many
+	}
+	be := "is"
+	if plural {
+		be = "are"
+	}
+	switch {
+	case h.category == "hair" || h.category == "eyes":
+		f.Class = "hair_eyes"
+		f.Category = "character"
+	case class == "direction":
+		f.Subtype = "geographical_contradictions"
+	case h.category == "mount" || h.category == "cattle" || h.category == "pet" || h.category == "wild" || h.category == "bird" || h.category == "scaled":
+		f.Category = "character"
+	}
+	f.Statement = "The " + f.Head + " " + be + " " + old + "."
+	f.Counterfactual = "The " + f.Head + " " + be + " " + to + "."
+	if class == "direction" {
+		f.Statement = "The story tells of the " + old + " " + f.Head + "."
+		f.Counterfactual = "The story tells of the " + to + " " + f.Head + "."
+	}
+	for _, m := range ms {
+		f.Changes = append(f.Changes, st.change(m.value, to))
+	}
+	return f
+}
+
+// near reports pairs of values that do not exclude each other for a reader.
+func near(a, b string) bool {
+	pairs := []string{"golden yellow", "yellow golden", "grey white", "white grey", "grey black", "brown red", "red brown", "black brown", "brown black",
+		"purple blue", "blue purple", "purple red", "red purple", "bronze copper", "copper bronze", "brass golden", "golden brass", "brass bronze", "tin silver", "silver tin",
+		"pewter silver", "pewter tin", "tin pewter", "silver pewter", "brass copper", "copper brass", "bronze brass", "stone marble", "marble stone", "brick stone", "stone brick", "bone ivory", "ivory bone"}
+	return slices.Contains(pairs, a+" "+b)
+}
+
+// turnDown notes why a candidate was refused, for those who tune the rules.
+func (st *Story) turnDown(head, class, why string) *Flip {
+	st.refused = append(st.refused, class+" "+head+": "+why)
+	return nil
+}
+
+// unique checks rule 1: one entity behind the noun.
+func (st *Story) unique(h head, plural bool, first int) string {
+	lex := lexicon()
+	one := st.tokensOf(h.one)
+	many := one
+	if h.many != h.one {
+		many = st.tokensOf(h.many)
+		if !plural && len(many) > 0 {
+			return "plural"
+		}
+		if plural && h.category != "hair" && h.category != "eyes" {
+			for _, t := range one {
+				if d := st.phrase(t).det; d == "a" || d == "other" || d == "none" {
+					return "single_one"
+				}
+			}
+		}
+	}
+	all := one
+	if plural {
+		all = many
+	}
+	for _, t := range all {
+		p := st.phrase(t)
+		if p.det == "other" {
+			return "other_one"
+		}
+		if p.det == "a" && t != first && t != all[0] {
+			return "introduced_twice"
+		}
+		for _, m := range p.mods {
+			if lex.words["distinct"][st.toks[m].w] {
+				return "other_one"
+			}
+		}
+		if st.toks[t].upper && !st.toks[t].head {
+			return "proper_noun"
+		}
+	}
+	return ""
+}
+
+// tokensOf returns the tokens of a noun, with its possessive form.
+func (st *Story) tokensOf(w string) []int {
+	out := slices.Concat(st.at[w], st.at[w+"'s"])
+	slices.Sort(out)
+	return out
+}
+
+// mixed reports a value that is half of two: red and white, black or brown,
+// as red as.
+func (st *Story) mixed(v int) bool {
+	lex := lexicon()
+	if v > 0 && st.toks[v-1].sent == st.toks[v].sent && st.toks[v].sep == "" {
+		switch w := st.toks[v-1].w; {
+		case w == "and" || w == "or":
+			return v > 1 && len(lex.class[st.toks[v-2].w]) > 0
+		case w == "as" || w == "so" || w == "dark" || w == "light" || w == "bright" || w == "half" || w == "dull" || w == "pale" || w == "deep":
+			return true
+		}
+	}
+	if v+1 < len(st.toks) && st.toks[v+1].sent == st.toks[v].sent {
+		switch w := st.toks[v+1].w; {
+		case w == "and" || w == "or":
+			return v+2 < len(st.toks) && len(lex.class[st.toks[v+2].w]) > 0
+		case w == "as" || w == "like":
+			return true
+		}
+	}
+	return false
+}
+
+// leftOver looks for the old value near the noun where it is not one of the
+// mentions that flip (rule 5).
+func (st *Story) leftOver(h head, old string, ms []mention) string {
+	mine := map[int]bool{}
+	for _, m := range ms {
+		mine[m.value] = true
+	}
+	nearby := map[int]bool{}
+	for _, t := range slices.Concat(st.tokensOf(h.one), st.tokensOf(h.many)) {
+		for d := -1; d <= 1; d++ {
+			nearby[st.toks[t].sent+d] = true
+		}
+	}
+	c := canonical(old)
+	words := []string{c}
+	for a, b := range canon {
+		if b == c {
+			words = append(words, a)
+		}
+	}
+	slices.Sort(words)
+	words = append(words, kinsOf[c]...)
+	for i, t := range st.toks {
+		if mine[i] || !nearby[t.sent] {
+			continue
+		}
+		for _, w := range words {
+			if t.w == w || t.w == w+"s" || strings.Contains(t.w, "-") && compoundHas(t.w, w) {
+				return "old_value_near"
+			}
+		}
+	}
+	return ""
+}
+
+// hasForms reports whether the story holds another form of a new value.
+func (st *Story) hasForms(v string) bool {
+	for a, b := range canon {
+		if b == v && st.has(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// changes reports whether the noun stands in a sentence with a verb of change
+// (rule 4).
+func (st *Story) changes(h head) bool {
+	lex := lexicon()
+	for _, t := range slices.Concat(st.tokensOf(h.one), st.tokensOf(h.many)) {
+		if st.sentHas(st.toks[t].sent, lex.words["change"]) {
+			return true
+		}
+	}
+	return false
+}
+
+// inTitle reports a title that holds the word. The title keeps its words, so a
+// counterfactual story would contradict one that names thing and value.
+func (st *Story) inTitle(word string) bool {
+	title := " " + strings.Join(strings.FieldsFunc(fold(st.Title), func(r rune) bool {
+		return !(r == '\'' || r >= 'a' && r <= 'z' || r > 127)
+	}), " ") + " "
+	return strings.Contains(title, " "+word+" ")
+}
+
+// articleClash reports an article before the value that the new value would
+// make wrong.
+func (st *Story) articleClash(ms []mention, v string) bool {
+	for _, m := range ms {
+		if m.value > 0 && st.toks[m.value].sep == "" {
+			switch st.toks[m.value-1].w {
+			case "a", "an":
+				if vowel(v) != vowel(st.toks[m.value].w) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

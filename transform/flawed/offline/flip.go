@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/retcon-bench/retcon/internal/text"
+)
+
+// Flip is a fact of a story, what would hold were it false, and every place
+// that has to change with it.
+type Flip struct {
+	Class    string // colour, material, kin_count, ...
+	Category string // character or setting
+	Kind     string // schemas.FlawKinds
+	Subtype  string // a ConStory subtype
+	Head     string // the noun, or the name's bearer
+	Old, New string // the value as the story first writes it, and its replacement
+
+	Statement      string
+	Counterfactual string
+
+	// Changes in the order of the text. All of them make the counterfactual
+	// story; those behind act 1 make the plot hole.
+	Changes []Change
+
+	group  string // category of the head, which chooses the bridge
+	plural bool
+	forms  []string // folded words that carry the value and may not be left over
+}
+
+// Change replaces a byte range of the story.
+type Change struct {
+	text.Range
+	New    string
+	Sent   int
+	Speech bool
+	Long   bool // inside a speech of several paragraphs
+	States bool // the sentence states the value; a change of an article or a number's ending does not
+}
+
+// most is the largest number of sentences that flip behind act 1 (rule 5).
+const most = 5
+
+// Evidence returns the sentences before byte act2 that state the old value.
+func (f *Flip) Evidence(act2 int) []int {
+	var out []int
+	for _, c := range f.Changes {
+		if c.Start < act2 && c.States && (len(out) == 0 || out[len(out)-1] != c.Sent) {
+			out = append(out, c.Sent)
+		}
+	}
+	return out
+}
+
+// Supports returns the sentences from byte act2 on that flip.
+func (f *Flip) Supports(act2 int) []int {
+	var out []int
+	for _, c := range f.Changes {
+		if c.Start >= act2 && (len(out) == 0 || out[len(out)-1] != c.Sent) {
+			out = append(out, c.Sent)
+		}
+	}
+	return out
+}
+
+// Fits reports whether the fact is established before byte act2 and leaned on
+// behind it: the first statement in plain narration, 1 to 5 sentences that
+// flip, one of them narration.
+func (st *Story) Fits(f *Flip, act2 int) bool {
+	first := f.Changes[0]
+	if first.Start >= act2 || first.Speech || !st.plain(first.Sent) {
+		return false
+	}
+	n := len(f.Supports(act2))
+	if n < 1 || n > most {
+		return false
+	}
+	narrated := false
+	for _, c := range f.Changes {
+		if c.Long {
+			return false
+		}
+		if st.verse[c.Sent] {
+			return false
+		}
+		if c.Start >= act2 && c.States && !c.Speech {
+			narrated = true
+		}
+	}
+	return narrated
+}
+
+// Apply makes the changes from byte from on.
+func (st *Story) Apply(f *Flip, from int) string {
+	var b strings.Builder
+	at := 0
+	for _, c := range f.Changes {
+		if c.Start < from {
+			continue
+		}
+		b.WriteString(st.Text[at:c.Start])
+		b.WriteString(c.New)
+		at = c.End
+	}
+	b.WriteString(st.Text[at:])
+	return b.String()
+}
+
+// draw returns a number below n that depends on the story's key and parts.
+func (st *Story) draw(n int, parts ...string) int {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d:%s", len(st.Key), st.Key)
+	for _, p := range parts {
+		fmt.Fprintf(h, "|%d:%s", len(p), p)
+	}
+	return int(binary.BigEndian.Uint64(h.Sum(nil)) % uint64(n))
+}
+
+// shuffled returns the values in an order that depends on the story's key.
+func (st *Story) shuffled(values []string, parts ...string) []string {
+	out := slices.Clone(values)
+	slices.SortStableFunc(out, func(a, b string) int {
+		return st.draw(1<<30, append(parts, a)...) - st.draw(1<<30, append(parts, b)...)
+	})
+	return out
+}
+
+// matchCase gives w the capitals of the word it replaces.
+func matchCase(old, w string) string {
+	if old != "" && strings.ToUpper(old) == old && strings.ToLower(old) != old && utf8.RuneCountInString(old) > 1 {
+		return strings.ToUpper(w)
+	}
+	r, _ := utf8.DecodeRuneInString(old)
+	if unicode.IsUpper(r) {
+		return upperFirst(w)
+	}
+	return w
+}
+
+func upperFirst(w string) string {
+	r, n := utf8.DecodeRuneInString(w)
+	return string(unicode.ToUpper(r)) + w[n:]
+}
+
+// vowel reports whether "an" stands before w.
+func vowel(w string) bool {
+	w = strings.ToLower(w)
+	switch {
+	case w == "":
+		return false
+	case strings.HasPrefix(w, "uni"), strings.HasPrefix(w, "eu"), strings.HasPrefix(w, "one"):
+		return false
+	case strings.HasPrefix(w, "hour"), strings.HasPrefix(w, "honest"), strings.HasPrefix(w, "heir"):
+		return true
+	}
+	return strings.ContainsRune("aeiou", rune(w[0]))
+}
+
+func article(w string) string {
+	if vowel(w) {
+		return "an " + w
+	}
+	return "a " + w
+}
+
+// change replaces token t by w, keeping case and a possessive ending.
+func (st *Story) change(t int, w string) Change {
+	tok := st.toks[t]
+	old := st.Text[tok.start:tok.end]
+	return Change{Range: text.Range{Start: tok.start, End: tok.end}, New: matchCase(old, w), Sent: tok.sent, Speech: tok.speech, Long: tok.long, States: true}
+}
+
+// Marked returns a part of the story with the flip's changes made, each changed
+// sentence between <m> and </m>.
+func (st *Story) Marked(f *Flip, part text.Range) string {
+	var b strings.Builder
+	at := part.Start
+	open := -1
+	closeMark := func() {
+		if open >= 0 {
+			end := st.Sents[open].End
+			b.WriteString(st.Text[at:end])
+			b.WriteString("</m>")
+			at = end
+			open = -1
+		}
+	}
+	for _, c := range f.Changes {
+		if c.Start < part.Start || c.Start >= part.End {
+			continue
+		}
+		if c.Sent != open {
+			closeMark()
+			start := st.Sents[c.Sent].Start
+			b.WriteString(st.Text[at:start])
+			b.WriteString("<m>")
+			at, open = start, c.Sent
+		}
+		b.WriteString(st.Text[at:c.Start])
+		b.WriteString(c.New)
+		at = c.End
+	}
+	closeMark()
+	b.WriteString(st.Text[at:part.End])
+	return b.String()
+}

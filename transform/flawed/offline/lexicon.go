@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+//go:embed lexicon
+var lexiconFS embed.FS
+
+// head is a noun of heads.tsv.
+type head struct {
+	one, many string
+	category  string
+}
+
+// line is a line of values.tsv: values that exclude each other.
+type line struct {
+	class  string
+	values []string
+}
+
+type lexica struct {
+	heads  map[string]head            // by singular and by plural
+	values map[string][]line          // by category
+	class  map[string]map[string]bool // value -> classes
+	words  map[string]map[string]bool
+}
+
+// lexicon parses the embedded tables once. A broken table is a bug of this
+// package, which its tests find: it panics.
+var lexicon = sync.OnceValue(func() *lexica {
+	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}}
+	for _, f := range table("heads.tsv", 3) {
+		h := head{f[0], f[1], f[2]}
+		if h.many == "=" {
+			h.many = h.one
+		}
+		l.heads[h.one], l.heads[h.many] = h, h
+	}
+	for _, f := range table("values.tsv", 3) {
+		v := line{f[0], strings.Fields(f[2])}
+		for _, c := range strings.Fields(f[1]) {
+			l.values[c] = append(l.values[c], v)
+		}
+		for _, w := range v.values {
+			if l.class[w] == nil {
+				l.class[w] = map[string]bool{}
+			}
+			l.class[w][v.class] = true
+		}
+	}
+	for _, f := range table("words.tsv", 2) {
+		set := map[string]bool{}
+		for _, w := range strings.Fields(f[1]) {
+			set[w] = true
+		}
+		l.words[f[0]] = set
+	}
+	return l
+})
+
+// table reads a tab-separated file of the lexicon; lines that start with # are
+// comments.
+func table(name string, columns int) [][]string {
+	raw, err := lexiconFS.ReadFile("lexicon/" + name)
+	if err != nil {
+		panic(err)
+	}
+	var out [][]string
+	for n, row := range strings.Split(strings.TrimRight(string(raw), "\n"), "\n") {
+		if row == "" || strings.HasPrefix(row, "#") {
+			continue
+		}
+		f := strings.Split(row, "\t")
+		if len(f) != columns {
+			panic(fmt.Sprintf("lexicon/%s:%d: %d columns, want %d", name, n+1, len(f), columns))
+		}
+		out = append(out, f)
+	}
+	return out
+}

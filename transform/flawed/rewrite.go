@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flawed
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform"
+)
+
+const rewriteVersion = "1"
+
+// rewrite asks for the whole story under the counterfactual. What comes back is
+// the counterfactual story; the plot hole is made of its acts 2 and 3.
+func (m *maker) rewrite() transform.Step[schemas.Draft, schemas.Draft] {
+	return transform.Step[schemas.Draft, schemas.Draft]{
+		Name: "rewrite", Version: rewriteVersion, Requires: []string{"choose"},
+		Templates: []*llm.Template{rewriteCall.Template},
+		Doc: "asks for all three acts rewritten under the counterfactual, as close to the source as can be, changed lines between <m> and </m>.\n\n" +
+			"The tags are not believed: sentences of each act are aligned with the source's, and what differs is what changed. " +
+			"Sentences that differ in blanks, kinds of quotes or untagged punctuation keep the source's bytes.\n\n" +
+			"Reasons: bad_tags, silent_edit, noop_edit, too_different, not_a_text, and the classes of unreadable answers.",
+		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
+			res, err := ask(ctx, pass, rewriteCall, m.source(&d), readTries)
+			if err != nil {
+				return nil, err
+			}
+			if res.Outcome == llm.NoRule {
+				return nil, transform.Drop("no_rule", res.Reason)
+			}
+			edits, flaw, err := assemble(&d, res.Value)
+			if err != nil {
+				return nil, err
+			}
+			v, err := newVariant(schemas.VariantCounterfactual, d.Original.Text, edits, 0)
+			if err != nil {
+				return nil, transform.Drop("not_a_text", err.Error())
+			}
+			d.Counterfactual, d.Flaw = &v, flaw
+			stamp(&d, pass, "rewrite", rewriteVersion, rewriteCall.Template, res.Model, res.Key)
+			return []schemas.Draft{d}, nil
+		},
+	}
+}
+
+// mostChanged is the share of an act's sentences above which a rewriting is no
+// longer close to its source.
+const mostChanged = 0.6
+
+// assemble turns three rewritten acts into edits of the source.
+func assemble(d *schemas.Draft, acts [3]string) ([]replace, *schemas.Flaw, error) {
+	s := d.Original.Text
+	a2, a3 := actBytes(d)
+	bounds := [4]int{0, a2, a3, len(s)}
+	flaw := &schemas.Flaw{Kind: d.Fact.Kind, Subtype: d.Fact.Subtype, Class: d.Fact.Class}
+	var edits []replace
+	idle := 0
+	for i := range 3 {
+		act := s[bounds[i]:bounds[i+1]]
+		answer, marks, err := unmark(acts[i])
+		if err != nil {
+			return nil, nil, transform.Drop("bad_tags", fmt.Sprintf("act %d: %v", i+1, err))
+		}
+		rw := alignAct(act, answer, marks)
+		if len(rw.silent) > 0 {
+			return nil, nil, transform.Drop("silent_edit", fmt.Sprintf("act %d: %d changed sentences outside every mark", i+1, len(rw.silent)),
+				schemas.KeyValue{Key: "sentence", Value: clip(rw.silent[0])})
+		}
+		if n := len(text.Sentences(act)); n > 4 && float64(len(rw.edits)) > 3*mostChanged*float64(n) {
+			return nil, nil, transform.Drop("too_different", fmt.Sprintf("act %d: %d changes in %d sentences", i+1, len(rw.edits), n))
+		}
+		for _, e := range rw.edits {
+			e.Start += bounds[i]
+			e.End += bounds[i]
+			edits = append(edits, e)
+		}
+		flaw.Tags += rw.tags
+		idle += rw.idle
+	}
+	if len(edits) == 0 {
+		if flaw.Tags > 0 {
+			return nil, nil, transform.Drop("noop_edit", fmt.Sprintf("%d marked passages, and every one equals the source", flaw.Tags))
+		}
+		return nil, nil, transform.Drop("noop_edit", "the rewritten story is the source")
+	}
+	return edits, flaw, nil
+}
+
+func clip(s string) string {
+	r := []rune(oneLine(s))
+	if len(r) > 120 {
+		return string(r[:120]) + "…"
+	}
+	return string(r)
+}
+
+var rewriteCall = llm.Call[prompt, [3]string]{
+	Stage:    "flawed/rewrite",
+	Template: template("rewrite"),
+	Params:   llm.Params{Temperature: llm.Float(0.5), MaxTokens: 16384},
+	Decode:   decodeRewrite,
+	Rule: func(in prompt) (string, error) {
+		st := in.maker.offline(in.draft)
+		f, err := in.maker.flip(in.draft, st)
+		if err != nil {
+			return "", err
+		}
+		a2, a3 := actBytes(in.draft)
+		var b strings.Builder
+		fmt.Fprintf(&b, "## Brainstorming\nEvery mention of the fact changes; nothing else does.\n\n## Counterfactual Story\n")
+		for i, r := range []text.Range{{Start: 0, End: a2}, {Start: a2, End: a3}, {Start: a3, End: len(st.Text)}} {
+			fmt.Fprintf(&b, "### Act %d:\n%s\n\n", i+1, text.Trim(st.Marked(f, r)))
+		}
+		return b.String(), nil
+	},
+}
+
+var storyHeading = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Counterfactual Story\b[^\n]*$`)
+
+// decodeRewrite cuts the answer into its acts: the last run of headings Act 1,
+// Act 2, Act 3.
+func decodeRewrite(r *llm.Reply, _ prompt) ([3]string, error) {
+	s := text.Freeze(r.Text)
+	if at := storyHeading.FindAllStringIndex(s, -1); len(at) > 0 {
+		s = s[at[len(at)-1][1]:]
+	}
+	heads := actHeading.FindAllStringSubmatchIndex(s, -1)
+	if len(heads) > 3 {
+		heads = heads[len(heads)-3:]
+	}
+	var acts [3]string
+	if len(heads) != 3 {
+		return acts, llm.Failed(llm.ParseFailed, fmt.Sprintf("%d of the three headings Act 1, Act 2, Act 3", len(heads)))
+	}
+	for i, h := range heads {
+		if s[h[2]] != byte('1'+i) {
+			return acts, llm.Failed(llm.ParseFailed, "the headings of the acts are out of order")
+		}
+		end := len(s)
+		if i < 2 {
+			end = heads[i+1][0]
+		}
+		acts[i] = stripAnswer(s[h[1]:end])
+		if acts[i] == "" {
+			return acts, llm.Failed(llm.ParseFailed, fmt.Sprintf("act %d is empty", i+1))
+		}
+		if isPlaceholder(acts[i]) {
+			return acts, llm.Failed(llm.Echo, "the prompt's own placeholder came back")
+		}
+	}
+	return acts, nil
+}
