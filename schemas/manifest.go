@@ -159,6 +159,7 @@ type Overlap struct {
 	SHA256       string `json:"sha256"` // of what was compared against
 	Proof        string `json:"proof"`  // source_disjoint or flaw_disjoint
 	Compared     int    `json:"compared"`
+	Removed      int    `json:"removed"` // stories set aside because they occur there; the counts below are of what stayed
 	SharedSource int    `json:"shared_source"`
 	SharedFlaw   int    `json:"shared_flaw"`
 	NearText     int    `json:"near_text"`

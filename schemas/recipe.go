@@ -41,7 +41,10 @@ type DedupRecipe struct {
 	Rows        int     `json:"rows"`
 	Excerpts    bool    `json:"excerpts"`
 	MaxCluster  int     `json:"max_cluster"` // a larger cluster stops the run
+	Boilerplate int     `json:"boilerplate"` // a passage that so many stories carry beside their own text makes no duplicate; 0 = off
+	Index       string  `json:"index"`       // finds candidates: bands, or minhash-lsh (the reference)
 	Against     string  `json:"against"`     // remove or mark what occurs in an earlier release or corpus
+	Mark        bool    `json:"mark"`        // mark it in Story.Seen in place of removing it
 }
 
 // MakeRecipe says how plot holes are made.
@@ -117,6 +120,7 @@ func DefaultRecipe() Recipe {
 		Seed:    1,
 		Dedup: DedupRecipe{
 			Shingle: 5, Jaccard: 0.30, Containment: 0.80, Bands: 42, Rows: 3, Excerpts: true, MaxCluster: 50,
+			Boilerplate: 6, Index: "bands",
 		},
 		Make: MakeRecipe{
 			Engine: "rules", FactsPerSource: 2, MaxSites: 5, JudgeAsk: 5, JudgeNeed: 4,
