@@ -122,6 +122,8 @@ func (g *segmenter) endsGlued(e end) bool {
 		return !g.tagCJK(e)
 	case e.dash || e.ellipsis:
 		return false
+	case isDash(r), r == '-' && strings.HasPrefix(s[e.stop:], "--"):
+		return g.endsAtDash(e)
 	case r == '“' || r == '「' || r == '『':
 		return true
 	case r == '"':
@@ -139,6 +141,28 @@ func (g *segmenter) endsGlued(e end) bool {
 		return g.wholeWord(e.at)
 	}
 	return false
+}
+
+// endsAtDash reports whether a sentence ends before a dash that stands where
+// white space would, as older books have it: "He is gone.--Come, Annie!"
+// The dash belongs to what follows. A dash after a single word ("Chorus.--")
+// and one before a small letter or "I" ("What?--and when?") go on.
+func (g *segmenter) endsAtDash(e end) bool {
+	o := g.readOpening(e.stop)
+	if !unicode.IsUpper(o.r) {
+		return false
+	}
+	if e.quote || o.quote {
+		return e.quote && o.quote
+	}
+	n := 0
+	for range WordRanges(g.s[g.start:e.at]) {
+		if n++; n == 2 {
+			break
+		}
+	}
+	w, _ := g.word(o.at)
+	return n == 2 && (e.dots == 1 && g.wholeWord(e.at) || e.asks && w != "I" && !strings.HasPrefix(w, "I'") && !strings.HasPrefix(w, "I’"))
 }
 
 // wholeWord reports whether the word that ends at byte i is no abbreviation.
