@@ -34,8 +34,8 @@ type Corpus struct {
 	Tested  string   // what the format was tested on: TestedReal, TestedAltered or TestedGenerated
 	// Embedded says that the corpus needs no folder.
 	Embedded bool
-	// Digest is the SHA-256 of the embedded files; nil for other corpora.
-	Digest func() string
+	// Files lists the embedded files; nil for other corpora.
+	Files func() iter.Seq2[fetch.File, error]
 	// Defaults are the settings as JSON with every key present; a recipe's
 	// settings lie over them and may not name another key.
 	Defaults json.RawMessage
@@ -79,13 +79,14 @@ type Batch struct {
 }
 
 // Digest is a SHA-256 over everything at root: names and decompressed bytes of
-// all files, however they are packed. An embedded corpus gives its own.
+// all files, however they are packed.
 func Digest(ctx context.Context, c Corpus, root string) (string, error) {
+	files := fetch.Walk(ctx, root, fetch.Limits{})
 	if c.Embedded && root == "" {
-		return c.Digest(), nil
+		files = c.Files()
 	}
 	h := sha256.New()
-	for f, err := range fetch.Walk(ctx, root, fetch.Limits{}) {
+	for f, err := range files {
 		if err != nil {
 			return "", err
 		}

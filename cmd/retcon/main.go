@@ -36,7 +36,6 @@ type cli struct {
 	Detect  detectCmd  `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
 	Score   scoreCmd   `cmd:"" help:"Score predictions."`
 	Corpora corporaCmd `cmd:"" help:"List corpora: formats, licences, where to get them."`
-	LLM     llmCmd     `cmd:"" name:"llm" help:"Batch files and the answer store."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

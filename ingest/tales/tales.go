@@ -41,8 +41,8 @@ type Settings struct {
 
 // Terms are those of this project.
 var Terms = ingest.Terms{
-	Licence:      "Apache-2.0",
-	LicenceURL:   "https://www.apache.org/licenses/LICENSE-2.0",
+	Licence:      "CC0-1.0",
+	LicenceURL:   "https://creativecommons.org/publicdomain/zero/1.0/",
 	Redistribute: schemas.RedistributeText,
 	Attribution:  "The Retcon project",
 	Note:         "Written for this project.",
@@ -60,6 +60,7 @@ var Corpus = ingest.Corpus{
 	Tested:   ingest.TestedReal,
 	Embedded: true,
 	Defaults: json.RawMessage(`{"min_words":1,"max_words":0}`),
+	Files:    func() iter.Seq2[fetch.File, error] { return files("texts") },
 	Open:     open,
 }
 

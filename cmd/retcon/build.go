@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/retcon-bench/retcon/datasets"
+	"github.com/retcon-bench/retcon/internal/report"
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+type buildCmd struct {
+	chainFlags
+	modelFlags
+	JSON bool `name:"json" help:"Print the release's manifest as JSON."`
+}
+
+func (*buildCmd) Help() string {
+	return `Without flags it builds a small complete data set from the tales embedded in
+the program, offline, into ./out. Steps whose inputs, settings and version are
+unchanged are skipped.
+
+  retcon build
+  retcon build --corpus gutenberg=g --corpus fairytaleqa=FairytaleQAData --out flawed`
+}
+
+func (cmd *buildCmd) Run(e *env) error {
+	c, err := cmd.open(e)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := c.useModel(cmd.modelFlags); err != nil {
+		return err
+	}
+	ran := false
+	for _, step := range []func() (schemas.StepManifest, bool, error){c.ingest, c.dedup, c.make} {
+		_, did, err := step()
+		if err != nil {
+			return err
+		}
+		ran = ran || did
+	}
+	m, did, err := c.release()
+	if err != nil {
+		return err
+	}
+	if cmd.JSON {
+		if err := writeJSON(e.stdout, m); err != nil {
+			return err
+		}
+	} else {
+		if err := printRelease(e, cmd.Out, m); err != nil {
+			return err
+		}
+	}
+	if err := verifyRelease(e, cmd.Out, cmd.JSON); err != nil {
+		return err
+	}
+	if !ran && !did && !cmd.JSON {
+		fmt.Fprintf(e.stdout, "everything in %s is up to date\n", cmd.Out)
+	}
+	return nil
+}
+
+// verifyRelease verifies a release and prints what was found.
+func verifyRelease(e *env, dir string, quiet bool) error {
+	rep, err := datasets.Verify(e.ctx, dir)
+	if err != nil {
+		return err
+	}
+	if !rep.OK() {
+		for _, p := range rep.Problems {
+			fmt.Fprintln(e.stderr, p)
+		}
+		return &codedError{code: exitFound, err: fmt.Errorf("%s does not verify: %d problems", dir, len(rep.Problems))}
+	}
+	if !quiet {
+		fmt.Fprintf(e.stdout, "verified %s: %d files, %d rows, %d spans\n", dir, rep.Files, rep.Rows, rep.Spans)
+	}
+	return nil
+}
+
+type verifyCmd struct {
+	Dir  string `arg:"" help:"Release folder." placeholder:"DIR"`
+	JSON bool   `name:"json" help:"Print the report as JSON."`
+}
+
+func (*verifyCmd) Help() string {
+	return `Re-checks bytes, counts, schemas, digests and every span of every row, and
+names file, row and reason of each problem. Exit code 4 when there is one.
+
+  retcon verify out`
+}
+
+func (cmd *verifyCmd) Run(e *env) error {
+	if !cmd.JSON {
+		return verifyRelease(e, cmd.Dir, false)
+	}
+	rep, err := datasets.Verify(e.ctx, cmd.Dir)
+	if err != nil {
+		return err
+	}
+	if err := writeJSON(e.stdout, rep); err != nil {
+		return err
+	}
+	if !rep.OK() {
+		return &codedError{code: exitFound, err: fmt.Errorf("%s does not verify: %d problems", cmd.Dir, len(rep.Problems))}
+	}
+	return nil
+}
+
+// printRelease prints what was made: stories, duplicates, items by config,
+// drops by reason, files.
+func printRelease(e *env, dir string, m schemas.Manifest) error {
+	stories := &report.Table{Title: m.Name + " " + m.Version, Columns: []string{"corpus", "files", "read", "kept"}}
+	for _, c := range m.Corpora {
+		stories.Add(c.Name, c.Files, c.Read, c.Kept)
+	}
+	items := &report.Table{Columns: []string{"config", "split", "rows", "errors", "consistent", "sources", "mean words"}}
+	for _, c := range m.Configs {
+		for _, s := range c.Splits {
+			var mean any
+			if s.Words != nil {
+				mean = int(s.Words.Mean + 0.5)
+			}
+			items.Add(c.Name, s.Name, s.Rows, s.Positives, s.Negatives, s.Groups, mean)
+		}
+	}
+	drops := &report.Table{Columns: []string{"set aside", "records"}}
+	for _, d := range m.Drops {
+		drops.Add(d.Name, d.N)
+	}
+	files := &report.Table{Columns: []string{"file", "rows", "bytes"}}
+	for _, f := range m.Files {
+		files.Add(f.Path, f.Rows, int(f.Bytes))
+	}
+	for _, t := range []*report.Table{stories, items, drops, files} {
+		if len(t.Rows) == 0 {
+			continue
+		}
+		if err := t.Write(e.stdout, report.Text); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.stdout)
+	}
+	for _, n := range m.Notes {
+		fmt.Fprintln(e.stdout, "note:", n)
+	}
+	return nil
+}
+
+// printStep prints what one step did.
+func printStep(e *env, dir string, m schemas.StepManifest) error {
+	t := &report.Table{Title: m.Step + " -> " + dir, Columns: []string{"", "records"}}
+	t.Add("in", m.In)
+	t.Add("out", m.Out)
+	t.Add("set aside", m.Dropped)
+	for _, c := range append(m.Reasons, m.Counts...) {
+		t.Add("  "+c.Name, c.N)
+	}
+	return t.Write(e.stdout, report.Text)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(e *env) error {
+	_, err := fmt.Fprintln(e.stdout, "retcon", datasets.Version)
+	return err
+}

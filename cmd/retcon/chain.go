@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/ingest/all"
+	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// Folders of a workspace, one a step, in the order of the chain.
+const (
+	ingestDir = "10-ingest"
+	dedupDir  = "20-dedup"
+	makeDir   = "30-make"
+	splitsDir = "40-splits"
+)
+
+// chainFlags are the flags of every command that works in a workspace.
+type chainFlags struct {
+	Recipe  string            `help:"Recipe file (YAML). Default: the recipe of the embedded tales." placeholder:"FILE"`
+	Corpus  map[string]string `help:"Where a corpus lies: name=FOLDER, FILE or ARCHIVE. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
+	Out     string            `help:"Folder of the release." default:"out" placeholder:"DIR"`
+	Work    string            `help:"Folder of the workspace. Default: the release folder with .work behind it." placeholder:"DIR"`
+	Workers int               `help:"Records worked on at a time; shows in no output." default:"${workers}"`
+
+	Seed   *uint64 `help:"Seed, in place of the recipe's."`
+	Engine string  `help:"Who answers model calls (rules, openai, batch, replay), in place of the recipe's." placeholder:"NAME"`
+	Model  string  `help:"Model of all stages that name none: a name of the recipe's table, or any name the server knows." placeholder:"NAME"`
+}
+
+// chain joins the steps over one workspace.
+type chain struct {
+	*env
+	flags   chainFlags
+	recipe  schemas.Recipe
+	corpora []corpusIn
+	ws      *pipeline.Workspace
+	workers int
+
+	client  *llm.Client
+	closers []func() error
+	partial bool
+}
+
+// corpusIn is a corpus of the recipe with where it lies.
+type corpusIn struct {
+	ingest.Corpus
+	recipe schemas.CorpusRecipe
+	root   string
+}
+
+// open resolves the recipe and takes the workspace.
+func (f chainFlags) open(e *env) (*chain, error) {
+	c := &chain{env: e, flags: f, workers: f.Workers}
+	var err error
+	if c.recipe, err = f.resolve(); err != nil {
+		return nil, err
+	}
+	for _, r := range c.recipe.Corpora {
+		corpus, ok := all.Find(r.Name)
+		if !ok {
+			return nil, usagef("recipe: corpora: no corpus is called %q (known: %s)", r.Name, strings.Join(all.Names(), ", "))
+		}
+		root := f.Corpus[r.Name]
+		if root == "" && !corpus.Embedded {
+			return nil, withHint(exitUsage, "say where it lies: --corpus "+r.Name+"=FOLDER",
+				fmt.Errorf("corpus %s has no folder", r.Name))
+		}
+		c.corpora = append(c.corpora, corpusIn{corpus, r, root})
+	}
+	if c.ws, err = pipeline.Open(f.workDir(), c.recipe); err != nil {
+		return nil, err
+	}
+	c.closers = append(c.closers, c.ws.Close)
+	return c, nil
+}
+
+func (f chainFlags) workDir() string {
+	if f.Work != "" {
+		return f.Work
+	}
+	return filepath.Clean(f.Out) + ".work"
+}
+
+// close gives back what open and the steps took.
+func (c *chain) close() {
+	for i := len(c.closers) - 1; i >= 0; i-- {
+		if err := c.closers[i](); err != nil {
+			c.log.Warn("closing", "error", err)
+		}
+	}
+}
+
+// inputOf names a step's records as an input of the next.
+func (c *chain) inputOf(dir string) ([]schemas.NamedHash, error) {
+	m, err := pipeline.ReadManifest(c.ws.Step(dir))
+	if err != nil {
+		return nil, withHint(exitUsage, "run the steps before it first, or `retcon build`, which runs all",
+			fmt.Errorf("%s has no output in %s: %w", dir, c.ws.Dir(), err))
+	}
+	var in []schemas.NamedHash
+	for _, f := range m.Outputs {
+		in = append(in, schemas.NamedHash{Name: dir + "/" + f.Path, SHA256: f.SHA256})
+	}
+	return in, nil
+}
+
+// step runs one step of the chain unless its output is current. It returns
+// the manifest and whether it had to run.
+func (c *chain) step(dir string, fp pipeline.Fingerprint, run func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error) (schemas.StepManifest, bool, error) {
+	m, current, why, err := c.ws.Current(dir, fp)
+	if err != nil {
+		return m, false, err
+	}
+	if current {
+		c.log.Info(fp.Step+" is up to date", "records", m.Out, "dropped", m.Dropped)
+		return m, false, nil
+	}
+	c.log.Debug(fp.Step+" runs", "why", why)
+	if m, err = fp.Manifest(); err != nil {
+		return m, false, err
+	}
+	out, err := c.ws.Begin(dir)
+	if err != nil {
+		return m, false, err
+	}
+	defer out.Discard()
+	if err := run(c.ctx, out, &m); err != nil {
+		return m, false, fmt.Errorf("%s: %w", fp.Step, err)
+	}
+	if m, err = out.Publish(m); err != nil {
+		return m, false, err
+	}
+	c.log.Info(fp.Step+" done", "records", m.Out, "dropped", m.Dropped)
+	return m, true, nil
+}

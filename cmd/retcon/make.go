@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform"
+	"github.com/retcon-bench/retcon/transform/flawed"
+)
+
+type makeCmd struct {
+	chainFlags
+	modelFlags
+}
+
+func (*makeCmd) Help() string {
+	return `Runs the stages of FlawedFictionsMaker over WORK/20-dedup and writes drafts to
+WORK/30-make. With --engine rules no model is asked.
+
+With --engine batch the command stops with exit code 5 when answers are
+missing and leaves WORK/requests.jsonl; give that file to any batch service,
+then:
+
+  retcon llm import --work w answers.jsonl && retcon make --engine batch --work w`
+}
+
+func (cmd *makeCmd) Run(e *env) error {
+	c, err := cmd.open(e)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := c.useModel(cmd.modelFlags); err != nil {
+		return err
+	}
+	m, _, err := c.make()
+	if err != nil {
+		return err
+	}
+	return printStep(e, c.ws.Step(makeDir), m)
+}
+
+// make runs the Maker's stages on every story that dedup kept.
+func (c *chain) make() (schemas.StepManifest, bool, error) {
+	fp := pipeline.Fingerprint{Step: "make", Settings: struct {
+		schemas.MakeRecipe
+		Seed uint64
+	}{c.recipe.Make, c.recipe.Seed}}
+	var err error
+	if fp.Inputs, err = c.inputOf(dedupDir); err != nil {
+		return schemas.StepManifest{}, false, err
+	}
+	cfg := flawed.Config{Make: c.recipe.Make, Seed: c.recipe.Seed}
+	steps := flawed.Steps(cfg)
+	if err := transform.Validate(steps); err != nil {
+		return schemas.StepManifest{}, false, err
+	}
+	for _, s := range steps {
+		fp.Version += s.Name + "=" + s.Version + " "
+		for _, t := range s.Templates {
+			fp.Templates = append(fp.Templates, schemas.NamedHash{Name: t.Name, SHA256: t.Hash})
+		}
+	}
+	return c.step(makeDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
+		survey := flawed.NewSurvey()
+		for s, err := range c.stories(dedupDir) {
+			if err != nil {
+				return err
+			}
+			survey.Add(s)
+			m.In++
+		}
+		cfg.Survey = survey
+		steps := flawed.Steps(cfg)
+		env := transform.Env{Seed: c.recipe.Seed, Model: c.client, Log: c.log}
+		one := func(ctx context.Context, s schemas.Story) (transform.Outcome[schemas.Draft], error) {
+			d, err := flawed.Start(s)
+			if err != nil {
+				return transform.Outcome[schemas.Draft]{}, fmt.Errorf("%s: %w", s.StoryID, err)
+			}
+			return transform.Chain(ctx, env, steps, func(d schemas.Draft) string { return d.DraftID }, d)
+		}
+		pending := 0
+		for o, err := range pipeline.Map(ctx, c.modelWorkers(), c.stories(dedupDir), one) {
+			if err != nil {
+				return err
+			}
+			pending += o.Pending
+			for _, d := range o.Dropped {
+				if err := out.Drop(d); err != nil {
+					return err
+				}
+			}
+			for _, d := range o.Outs {
+				if err := out.Record(d.MatchID, d); err != nil {
+					return err
+				}
+			}
+		}
+		return c.settle(m, pending)
+	})
+}

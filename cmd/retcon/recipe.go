@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/retcon-bench/retcon/ingest/all"
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+//go:embed recipes/tales.yaml
+var talesRecipe []byte
+
+// defaultName is what a release made without a recipe file from given corpora
+// is called.
+const defaultName = "retcon-local"
+
+// resolve makes the complete recipe: flag beats recipe beats default. Without
+// a recipe file, --corpus replaces the embedded tales.
+func (f chainFlags) resolve() (schemas.Recipe, error) {
+	name, data := f.Recipe, talesRecipe
+	if name != "" {
+		var err error
+		if data, err = os.ReadFile(name); err != nil {
+			return schemas.Recipe{}, withHint(exitUsage, "", fmt.Errorf("recipe: %w", err))
+		}
+	} else {
+		name = "recipes/tales.yaml"
+	}
+	r, err := parseRecipe(name, data)
+	if err != nil {
+		return r, &codedError{code: exitUsage, err: err}
+	}
+	if f.Recipe == "" && len(f.Corpus) > 0 {
+		r.Name, r.Description, r.Release.Title = defaultName, "", ""
+		r.Corpora = nil
+		for _, n := range all.Names() { // the list's order, not the flags'
+			if _, ok := f.Corpus[n]; ok {
+				r.Corpora = append(r.Corpora, schemas.CorpusRecipe{Name: n})
+			}
+		}
+	}
+	for n := range f.Corpus {
+		if !slices.ContainsFunc(r.Corpora, func(c schemas.CorpusRecipe) bool { return c.Name == n }) {
+			if _, ok := all.Find(n); !ok {
+				return r, usagef("--corpus %s: no corpus is called that (known: %s)", n, strings.Join(all.Names(), ", "))
+			}
+			return r, usagef("--corpus %s: the recipe %s does not name that corpus", n, name)
+		}
+	}
+	for i := range r.Corpora {
+		c := &r.Corpora[i]
+		corpus, ok := all.Find(c.Name)
+		if !ok {
+			return r, usagef("%s: corpora: no corpus is called %q (known: %s)", name, c.Name, strings.Join(all.Names(), ", "))
+		}
+		if c.Settings, err = overlay(corpus.Defaults, c.Settings); err != nil {
+			return r, usagef("%s: corpora: %s: settings: %w", name, c.Name, err)
+		}
+		if c.MaxBad == 0 {
+			c.MaxBad = defaultMaxBad
+		}
+	}
+	if f.Seed != nil {
+		r.Seed = *f.Seed
+	}
+	if f.Engine != "" {
+		r.Make.Engine = f.Engine
+	}
+	if f.Model != "" && !slices.ContainsFunc(r.Make.Models, func(m schemas.ModelRecipe) bool { return m.Name == f.Model }) {
+		r.Make.Models = append([]schemas.ModelRecipe{{Name: f.Model}}, r.Make.Models...)
+	}
+	return r, nil
+}
+
+// defaultMaxBad is the share of unreadable records that stops an ingest.
+const defaultMaxBad = 0.05
+
+// parseRecipe reads YAML over the defaults. An unknown key, a wrong type and a
+// value out of range are errors that name file and key.
+func parseRecipe(name string, data []byte) (schemas.Recipe, error) {
+	r := schemas.DefaultRecipe()
+	if len(bytes.TrimSpace(data)) == 0 {
+		return r, fmt.Errorf("%s: the recipe is empty", name)
+	}
+	js, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return r, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
+	}
+	if err := validateJSON("recipe", js); err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(js))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r); err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+// overlay lays settings over defaults; a key the defaults do not have is an
+// error. The result has the defaults' keys, sorted.
+func overlay(defaults, settings json.RawMessage) (json.RawMessage, error) {
+	base := map[string]any{}
+	if len(defaults) > 0 {
+		if err := json.Unmarshal(defaults, &base); err != nil {
+			return nil, fmt.Errorf("defaults: %w", err)
+		}
+	}
+	var over map[string]any
+	if len(settings) > 0 {
+		if err := json.Unmarshal(settings, &over); err != nil {
+			return nil, errors.New("want a mapping")
+		}
+	}
+	for k, v := range over {
+		if _, ok := base[k]; !ok {
+			return nil, fmt.Errorf("unknown key %q", k)
+		}
+		base[k] = v
+	}
+	return json.Marshal(base)
+}
+
+// validateJSON checks a document against a JSON Schema of package schemas. The
+// error names each key that is wrong.
+func validateJSON(schema string, doc []byte) error {
+	raw, err := schemas.JSONSchema(schema)
+	if err != nil {
+		return err
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(schema+".json", parsed); err != nil {
+		return err
+	}
+	compiled, err := c.Compile(schema + ".json")
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		return err
+	}
+	err = compiled.Validate(v)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	var lines []string
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(e.Causes) == 0 {
+			lines = append(lines, strings.Join(e.InstanceLocation, ".")+": "+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+		}
+		for _, cause := range e.Causes {
+			walk(cause)
+		}
+	}
+	walk(invalid)
+	return errors.New(strings.Join(lines, "; "))
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/retcon-bench/retcon/datasets"
+	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/splits"
+)
+
+type releaseCmd struct {
+	chainFlags
+}
+
+func (*releaseCmd) Help() string {
+	return `Chooses the rows of every config from WORK/30-make and WORK/20-dedup, and
+writes the release folder: Parquet, manifest, card, checksums. An existing
+release is never overwritten.
+
+  retcon release --work w --out flawed-1.0.0`
+}
+
+func (cmd *releaseCmd) Run(e *env) error {
+	c, err := cmd.open(e)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	m, _, err := c.release()
+	if err != nil {
+		return err
+	}
+	return printRelease(e, cmd.Out, m)
+}
+
+// shortfallsTable lists what configs wanted and did not get.
+const shortfallsTable = "shortfalls.jsonl"
+
+// splits chooses rows and writes them to the workspace, in the order in which
+// they will be released.
+func (c *chain) splits() (schemas.StepManifest, bool, error) {
+	fp := pipeline.Fingerprint{Step: "splits", Version: "1", Settings: struct {
+		schemas.SplitsRecipe
+		Review  schemas.ReviewRecipe
+		Seed    uint64
+		Version string
+		Canary  string
+		Engine  string
+	}{c.recipe.Splits, c.recipe.Review, c.recipe.Seed, c.recipe.Version, c.recipe.Canary, c.recipe.Make.Engine}}
+	for _, dir := range []string{dedupDir, makeDir} {
+		in, err := c.inputOf(dir)
+		if err != nil {
+			return schemas.StepManifest{}, false, err
+		}
+		fp.Inputs = append(fp.Inputs, in...)
+	}
+	return c.step(splitsDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
+		var drafts, stories []splits.Item
+		for d, err := range pipeline.Records[schemas.Draft](c.ws.Step(makeDir)) {
+			if err != nil {
+				return err
+			}
+			m.In++
+			verification := c.verification(d)
+			if verification == schemas.Unverified && !c.recipe.Review.AllowUnverified {
+				if err := out.Drop(schemas.Dropped{ID: d.MatchID, Stage: "splits", Reason: "unverified",
+					Detail: "nobody has judged it, and the recipe does not allow unverified items"}); err != nil {
+					return err
+				}
+				continue
+			}
+			drafts = append(drafts, splits.DraftItem(d, verification))
+		}
+		for s, err := range c.stories(dedupDir) {
+			if err != nil {
+				return err
+			}
+			if s.Kind == schemas.KindStory {
+				stories = append(stories, splits.StoryItem(s))
+			}
+		}
+		chosen := splits.Choose(drafts, stories, c.recipe.Splits, c.recipe.Seed)
+		for _, d := range chosen.Dropped {
+			if err := out.Drop(d); err != nil {
+				return err
+			}
+		}
+		add, err := out.Table(shortfallsTable)
+		if err != nil {
+			return err
+		}
+		for _, s := range chosen.Shortfalls {
+			if err := add(s); err != nil {
+				return err
+			}
+		}
+		return c.writeRows(ctx, out, chosen.Rows)
+	})
+}
+
+// verification says who stands behind a draft before people's votes.
+func (c *chain) verification(d schemas.Draft) string {
+	if c.recipe.Make.Engine == "rules" {
+		return schemas.VerifiedRules
+	}
+	return schemas.Unverified
+}
+
+// splitRow is a record of the splits step.
+type splitRow struct {
+	Config string          `json:"config"`
+	Row    schemas.Example `json:"row"`
+}
+
+// writeRows makes the chosen rows, a row at a time, ordered by config, split
+// and example id.
+func (c *chain) writeRows(ctx context.Context, out *pipeline.Output, rows []splits.Choice) error {
+	drafts, err := pipeline.OpenIndex[schemas.Draft](c.ws.Step(makeDir))
+	if err != nil {
+		return err
+	}
+	defer drafts.Close()
+	stories, err := pipeline.OpenIndex[schemas.Story](c.ws.Step(dedupDir))
+	if err != nil {
+		return err
+	}
+	defer stories.Close()
+
+	slices.SortStableFunc(rows, func(a, b splits.Choice) int {
+		return cmp.Or(cmp.Compare(splits.Order(a.Config), splits.Order(b.Config)),
+			strings.Compare(a.Split, b.Split), strings.Compare(a.ExampleID(), b.ExampleID()))
+	})
+	stamp := splits.Stamp{Version: c.recipe.Version, Canary: c.recipe.Canary, Engine: c.recipe.Make.Engine}
+	row := func(_ context.Context, ch splits.Choice) (splitRow, error) {
+		r := splitRow{Config: ch.Config}
+		var err error
+		if ch.FromStory {
+			var s schemas.Story
+			if s, err = stories.Get(ch.ID); err == nil {
+				r.Row, err = splits.Original(s, ch, stamp)
+			}
+		} else {
+			var d schemas.Draft
+			if d, err = drafts.Get(ch.ID); err == nil {
+				r.Row, err = splits.Row(d, ch, stamp)
+			}
+		}
+		return r, err
+	}
+	for r, err := range pipeline.Map(ctx, c.workers, sequence(rows), row) {
+		if err != nil {
+			return err
+		}
+		if err := out.Record(r.Config+"/"+r.Row.Split+"/"+r.Row.ExampleID, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sequence[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// release assembles splits and writes the release folder, unless it stands
+// there already just so.
+func (c *chain) release() (schemas.Manifest, bool, error) {
+	if _, _, err := c.splits(); err != nil {
+		return schemas.Manifest{}, false, err
+	}
+	m, err := c.manifest()
+	if err != nil {
+		return m, false, err
+	}
+	if old, err := datasets.Open(c.flags.Out); err == nil {
+		return old.Manifest, false, c.sameRelease(old.Manifest, m)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return m, false, err
+	}
+	m, err = datasets.Write(c.ctx, c.flags.Out, m, c.tables())
+	if errors.Is(err, datasets.ErrExists) {
+		return m, false, withHint(exitUsage, "name another folder with --out", err)
+	}
+	return m, err == nil, err
+}
+
+// sameRelease tells whether the release that stands is the one that would be
+// written.
+func (c *chain) sameRelease(old, m schemas.Manifest) error {
+	if old.RecipeHash == m.RecipeHash && slices.EqualFunc(old.Steps, m.Steps, func(a, b schemas.StepManifest) bool {
+		return slices.Equal(a.Outputs, b.Outputs)
+	}) {
+		c.log.Info("release is up to date", "out", c.flags.Out)
+		return nil
+	}
+	why := "the same recipe, but other inputs or another version of retcon"
+	if keys := pipeline.DifferingKeys(old.Recipe, m.Recipe); len(keys) > 0 {
+		why = "another recipe; these keys differ: " + strings.Join(keys, ", ")
+	}
+	return withHint(exitUsage, "a release is never overwritten: name another folder with --out",
+		fmt.Errorf("%s holds a release made with %s", c.flags.Out, why))
+}
+
+// manifest is the release's manifest as far as the workspace knows it.
+func (c *chain) manifest() (schemas.Manifest, error) {
+	m := schemas.Manifest{Format: 1, Name: c.recipe.Name, Version: c.recipe.Version, Date: c.recipe.Date, Canary: c.recipe.Canary,
+		Recipe: c.recipe, State: schemas.StateComplete}
+	var err error
+	if m.RecipeHash, err = datasets.RecipeHash(c.recipe); err != nil {
+		return m, err
+	}
+	drops := map[string]int{}
+	for _, dir := range []string{ingestDir, dedupDir, makeDir, splitsDir} {
+		s, err := pipeline.ReadManifest(c.ws.Step(dir))
+		if err != nil {
+			return m, err
+		}
+		if s.State != schemas.StateComplete {
+			m.State = s.State
+		}
+		m.Steps = append(m.Steps, s)
+		for _, r := range s.Reasons {
+			drops[r.Name] += r.N
+		}
+	}
+	if m.State != schemas.StateComplete && !c.recipe.Release.AllowPartial {
+		return m, withHint(exitPending, "get the missing answers, or set release.allow_partial in the recipe",
+			errors.New("a step of this workspace is partial: answers are missing"))
+	}
+	m.Drops = pipeline.SortedCounts(drops)
+	if m.Corpora, err = c.corpusUses(m.Steps[0]); err != nil {
+		return m, err
+	}
+	for s, err := range pipeline.ReadLines[splits.Shortfall](filepath.Join(c.ws.Step(splitsDir), shortfallsTable)) {
+		if err != nil {
+			return m, err
+		}
+		m.Notes = append(m.Notes, s.String())
+	}
+	return m, nil
+}
+
+// corpusUses counts what each corpus gave.
+func (c *chain) corpusUses(in schemas.StepManifest) ([]schemas.CorpusUse, error) {
+	kept := map[string]int{}
+	for s, err := range c.stories(dedupDir) {
+		if err != nil {
+			return nil, err
+		}
+		kept[s.Source.Corpus]++
+	}
+	count := map[string]int{}
+	for _, n := range in.Counts {
+		count[n.Name] = n.N
+	}
+	var uses []schemas.CorpusUse
+	for i, corpus := range c.corpora {
+		uses = append(uses, schemas.CorpusUse{Name: corpus.Name, Licence: corpus.Terms.Licence,
+			Files: count[corpus.Name+"/files"], Read: count[corpus.Name+"/"+schemas.KindStory] + count[corpus.Name+"/"+schemas.KindQuery],
+			Kept: kept[corpus.Name], Inputs: in.Inputs[i : i+1]})
+	}
+	return uses, nil
+}
+
+// tables lists the release's tables: each evaluation config with its splits,
+// read back from the workspace row by row. A config without rows still has
+// its test split, with the full schema.
+func (c *chain) tables() []datasets.Table {
+	var out []datasets.Table
+	for _, config := range splits.Configs() {
+		for _, split := range []string{splits.Test, splits.Hidden, splits.Train} {
+			if !c.hasSplit(config, split) {
+				continue
+			}
+			out = append(out, datasets.NewTable(config, split, "example", func(yield func(schemas.Example, error) bool) {
+				for r, err := range pipeline.Records[splitRow](c.ws.Step(splitsDir)) {
+					if err == nil && (r.Config != config || r.Row.Split != split) {
+						continue
+					}
+					if !yield(r.Row, err) {
+						return
+					}
+				}
+			}))
+		}
+	}
+	return out
+}
+
+func (c *chain) hasSplit(config, split string) bool {
+	switch {
+	case config == splits.FewShot:
+		return split == splits.Train && c.recipe.Splits.FewShot > 0
+	case config == splits.Control && !c.recipe.Splits.Controls:
+		return false
+	case split == splits.Hidden:
+		return c.recipe.Splits.HiddenShare > 0
+	}
+	return split == splits.Test
+}
