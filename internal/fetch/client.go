@@ -371,7 +371,16 @@ func (g *getting) takeOver(size int64) error {
 	if size == 0 || g.opt.Refetch || n == nil || n.URL != g.show || n.Strong == "" || size > g.max || n.Size >= 0 && size > n.Size {
 		return g.restart()
 	}
-	if _, err := io.Copy(g.sum, g.f); err != nil {
+	if size == n.Size {
+		// Complete, but the process ended before it was published. Asking for
+		// the last byte again is the cheapest way to hear that the server
+		// still has this version.
+		size--
+	}
+	if _, err := io.CopyN(g.sum, g.f, size); err != nil {
+		return writeError(g.partial, err)
+	}
+	if err := g.f.Truncate(size); err != nil {
 		return writeError(g.partial, err)
 	}
 	g.have, g.part, g.inherited = size, *n, true

@@ -445,6 +445,24 @@ func TestGetAfterFullDisk(t *testing.T) {
 	}
 }
 
+// Killed between the last byte and the rename: one byte is asked for, not all.
+func TestGetCompletePart(t *testing.T) {
+	content := book()
+	for _, now := range []string{`"v1"`, `"v2"`} {
+		s := newShelf(t, content)
+		dir := t.TempDir()
+		part := put(t, dir+"/.b.partial", content)
+		if err := writeNote(part+".json", note{URL: s.URL, ETag: `"v1"`, Strong: `"v1"`, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		s.etag = now
+		res, err := quick(t).Get(t.Context(), s.URL, dir+"/b", GetOptions{})
+		if err != nil || res.SHA256 != hexSum(content) || res.Resumed != (now == `"v1"`) || s.headers("Range")[0] != "bytes=299999-" {
+			t.Errorf("%+v, %v, Range %q", res, err, s.headers("Range"))
+		}
+	}
+}
+
 // A part that was damaged on disk shows in the checksum; the download starts
 // anew instead of failing for ever.
 func TestGetDamagedPart(t *testing.T) {

@@ -107,9 +107,9 @@ func ReadFile(f File) (data []byte, sum string, err error) {
 	}
 	var buf bytes.Buffer
 	if f.Size > 0 {
-		// A declared size is a hint from untrusted input: trust it for 1 MiB,
-		// beyond that the buffer grows with what really arrives.
-		buf.Grow(int(min(f.Size, 1<<20)) + bytes.MinRead)
+		// A declared size is a hint from untrusted input: trust it for a large
+		// book, beyond that the buffer grows with what really arrives.
+		buf.Grow(int(min(f.Size, 16<<20)) + bytes.MinRead)
 	}
 	src := io.Reader(r)
 	if limit >= 0 {
