@@ -21,21 +21,19 @@ const (
 // space, so that a million quotes cost no garbage; each use needs the item's
 // index.
 //
-// One quote is mapped in this order, and the first way that gives sentences
-// decides:
+// One quote is mapped in this order:
 //
-//  1. Verbatim: the quote's folded words stand in the story's, in one run.
-//     It counts for each sentence of which it covers 4 words or the whole. A
-//     quote of fewer words must be a whole sentence.
-//  2. Sentence in quote: sentences of 4 words or more that stand whole in it.
-//  3. If it holds line breaks, tags, list marks or ellipses, each piece
-//     between them by 1 and 2 (and by 4, unless an ellipsis cut it: what
-//     stands around an ellipsis is never bridged).
-//  4. Fuzzy: the one sentence with the best word-LCS F1, if that is 0.80 or
-//     more and numbers and negations are the same in the same order. Ties go
-//     to the earlier sentence.
-//
-// What stands in more than 3 places is no quotation: unmapped.
+//  1. Verbatim: the quote's folded words stand in the story's, in one run. It
+//     counts for each sentence of which it covers 4 words or the whole. A
+//     quote of fewer words must be a whole sentence. What stands in more than
+//     3 sentences is no quotation: unmapped, and that is final.
+//  2. Else the sentences of 4 words or more that stand whole in the quote.
+//  3. If the quote holds line breaks, tags, list marks or ellipses, also each
+//     piece between them, by 1, else by 2, else by 4; but what stood at an
+//     ellipsis is not matched by 4: an ellipsis is never bridged.
+//  4. If nothing was found, and no ellipsis cuts the quote: the one sentence with
+//     the best word-LCS F1, if that is 0.80 or more and numbers and negations
+//     are the same in the same order. Ties go to the earlier sentence.
 type mapper struct {
 	buf      []byte
 	words    []wordRange
@@ -85,27 +83,40 @@ func (m *mapper) side(ix *storyIndex, quotes []string) (sentences []int32, unmap
 func (m *mapper) quote(ix *storyIndex, q string) mapped {
 	m.found = m.found[:0]
 	m.fold(ix, q)
-	if r := m.contained(ix); r != notFound {
+	if r := m.verbatim(ix); r != notFound {
 		return r
 	}
+	m.sentencesInside(ix)
 	pieces, elided := split(q)
 	if len(pieces) == 0 {
-		return m.fuzzy(ix)
+		if len(m.found) == 0 {
+			m.fuzzy(ix)
+		}
+		return m.state()
 	}
-	var all []int32
+	all := slices.Clone(m.found)
+	bridged := false
 	for i, p := range pieces {
 		m.found = m.found[:0]
 		m.fold(ix, p)
-		r := m.contained(ix)
-		if r == notFound && !elided[i] {
-			r = m.fuzzy(ix)
+		if m.verbatim(ix) == notFound {
+			if m.sentencesInside(ix); len(m.found) == 0 && !elided[i] {
+				m.fuzzy(ix)
+			}
 		}
-		if r == located {
-			all = append(all, m.found...)
-		}
+		all = append(all, m.found...)
+		bridged = bridged || elided[i]
 	}
-	m.found = append(m.found[:0], all...)
-	if len(all) == 0 {
+	m.found = append(m.found[:0], compactInOrder(all)...)
+	if len(m.found) == 0 && !bridged {
+		m.fold(ix, q)
+		m.fuzzy(ix)
+	}
+	return m.state()
+}
+
+func (m *mapper) state() mapped {
+	if len(m.found) == 0 {
 		return notFound
 	}
 	return located
@@ -124,17 +135,6 @@ func (m *mapper) fold(ix *storyIndex, q string) {
 	}
 }
 
-// contained tries ways 1 and 2.
-func (m *mapper) contained(ix *storyIndex) mapped {
-	if len(m.ids) < minWords {
-		return m.shortSentence(ix)
-	}
-	if r := m.verbatim(ix); r != notFound {
-		return r
-	}
-	return m.sentencesInside(ix)
-}
-
 // shortSentence finds sentences that are equal to a quote of 1 to 3 words.
 func (m *mapper) shortSentence(ix *storyIndex) mapped {
 	if len(m.ids) == 0 {
@@ -149,6 +149,7 @@ func (m *mapper) shortSentence(ix *storyIndex) mapped {
 	case len(m.found) == 0:
 		return notFound
 	case len(m.found) > maxOccurrences:
+		m.found = m.found[:0]
 		return ambiguous
 	}
 	return located
@@ -156,6 +157,9 @@ func (m *mapper) shortSentence(ix *storyIndex) mapped {
 
 // verbatim finds the quote as a run of the story's words.
 func (m *mapper) verbatim(ix *storyIndex) mapped {
+	if len(m.ids) < minWords {
+		return m.shortSentence(ix)
+	}
 	if slices.Contains(m.ids, -1) {
 		return notFound
 	}
@@ -197,7 +201,7 @@ func (m *mapper) verbatim(ix *storyIndex) mapped {
 
 // sentencesInside finds whole sentences of minWords or more in the quote. A
 // sentence that the story repeats more than maxOccurrences times is left out.
-func (m *mapper) sentencesInside(ix *storyIndex) mapped {
+func (m *mapper) sentencesInside(ix *storyIndex) {
 	for i := 0; i+minWords <= len(m.ids); i++ {
 		from := len(m.found)
 		same := 0
@@ -226,11 +230,7 @@ func (m *mapper) sentencesInside(ix *storyIndex) mapped {
 			m.found = m.found[:from]
 		}
 	}
-	if len(m.found) == 0 {
-		return notFound
-	}
 	m.found = compactInOrder(m.found)
-	return located
 }
 
 // compactInOrder drops repeats, keeping first ones.
@@ -266,10 +266,10 @@ func (ix *storyIndex) gramsOf(w []int32) []gram {
 
 // fuzzy finds the best single sentence by word-LCS F1 = 2*lcs/(n+m) >= 0.80.
 // All arithmetic is in integers, so that every implementation agrees.
-func (m *mapper) fuzzy(ix *storyIndex) mapped {
+func (m *mapper) fuzzy(ix *storyIndex) {
 	n := len(m.ids)
 	if n < minWords || 5*ix.longest < 2*(n+ix.longest) {
-		return notFound // also bounds the work on endless quotes
+		return // also bounds the work on endless quotes
 	}
 	m.guards = m.guards[:0]
 	for i, id := range m.ids {
@@ -277,7 +277,7 @@ func (m *mapper) fuzzy(ix *storyIndex) mapped {
 		case id >= 0 && ix.guard[id]:
 			m.guards = append(m.guards, id)
 		case id < 0 && guarded(m.buf[m.words[i].start:m.words[i].end]):
-			return notFound // no sentence has that number or negation
+			return // no sentence has that number or negation
 		}
 	}
 
@@ -315,11 +315,9 @@ func (m *mapper) fuzzy(ix *storyIndex) mapped {
 	for _, id := range m.distinct {
 		m.slot[id] = 0
 	}
-	if best < 0 {
-		return notFound
+	if best >= 0 {
+		m.found = append(m.found, best)
 	}
-	m.found = append(m.found, best)
-	return located
 }
 
 // index notes for each distinct word of the quote how often and, as bits,

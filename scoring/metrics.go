@@ -68,8 +68,10 @@ var (
 		func(t *Tally) (float64, float64) { return t[countTP], t[countPos] })
 	// F1 is 2TP/(TP+FP+P), which is 0, not undefined, for a system that claims
 	// nothing where there are positives.
-	F1 = share("f1", "F1", "harmonic mean of precision and recall: 2TP/(TP+FP+P)",
-		func(t *Tally) (float64, float64) { return 2 * t[countTP], t[countTP] + t[countFP] + t[countPos] })
+	F1 = Metric{Name: "f1", Title: "F1", Doc: "harmonic mean of precision and recall: 2TP/(TP+FP+P)",
+		of: func(t *Tally) (float64, float64) {
+			return ratio(2*t[countTP], t[countTP]+t[countFP]+t[countPos]), t[countRows]
+		}}
 	CEEvalPos = share("ceeval_pos", "CEEval-Pos", "positives found with both sides hit, of all positives",
 		func(t *Tally) (float64, float64) { return t[countLocalised], t[countPos] }).ofSides()
 	CEEvalFull = share("ceeval_full", "CEEval-Full", "positives found with both sides hit and negatives passed, of all rows",
