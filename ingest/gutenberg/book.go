@@ -39,6 +39,10 @@ const (
 	ReasonCatalogue    = "catalogue_row"  // a catalogue record that cannot be read
 )
 
+// leastSection is the length in words below which a section of a chapter is
+// no tale by itself.
+const leastSection = 80
+
 // Reader turns one book's bytes into stories. It is a value; the corpus
 // "tales" uses one with its own markers.
 type Reader struct {
@@ -155,8 +159,8 @@ type writer struct {
 	slugs schemas.Slugs
 	// removed is what was taken out of the file outside its tales.
 	removed []cut
-	heads   map[int]bool // blocks that head parts of tales
-	book    map[string]bool
+	book    map[string]bool // labels of notes that stand behind the tales
+	again   string          // the heading as printed once more under a half-title
 }
 
 func (w *writer) all() {
@@ -224,20 +228,15 @@ func (w *writer) drop(id, reason, detail string, ev ...schemas.KeyValue) {
 // tale writes one region.
 func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 	d := w.d
-	title := strings.TrimSpace(r.title)
-	if n := len(title); n > 1 && title[n-1] == '.' && title[n-2] != '.' {
-		title = title[:n-1]
-	}
-	slug := ""
-	if !single {
-		t := title
-		if t == "" {
-			t = r.label
+	title := tidyTitle(r.title)
+	from, to := r.text, r.to
+	whole := d.span(r.from, r.to)
+	w.again = ""
+	cuts := w.trim(&from, &to, r)
+	if w.again != "" {
+		if h, ok := readHead(w.again); ok && h.title != "" {
+			title = tidyTitle(h.title)
 		}
-		if t == "" {
-			t = w.h.title
-		}
-		slug = "/" + w.slugs.Next(t)
 	}
 	if title == "" {
 		title = r.label
@@ -245,9 +244,10 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 	if title == "" {
 		title = w.h.title
 	}
-	from, to := r.text, r.to
-	whole := d.span(r.from, r.to)
-	cuts := w.trim(&from, &to, r)
+	slug := ""
+	if !single {
+		slug = "/" + w.slugs.Next(title)
+	}
 	sp := d.span(from, to)
 	if r.from < r.text {
 		h := d.span(r.from, min(r.text, r.to))
@@ -259,7 +259,11 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 	}
 	cuts = mergeCuts(cuts)
 	c := cleaner{d: d, cuts: cuts, dashes: w.r.Settings.Dashes}
-	c.write(from, to, w.partHeads(from, to))
+	part := w.partHeads(from, to)
+	for _, i := range r.parts {
+		part[i] = true
+	}
+	c.write(from, to, part)
 	key := w.bk.Key
 	s := schemas.Story{
 		StoryID:    w.r.Corpus + ":" + key + slug,
@@ -287,7 +291,7 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 		w.drop(s.StoryID, ReasonTooShort, fmt.Sprintf("%d words, fewer than %d", s.Words, set.MinWords), ev...)
 	case set.MaxWords > 0 && s.Words > set.MaxWords:
 		w.drop(s.StoryID, ReasonTooLong, fmt.Sprintf("%d words, more than %d", s.Words, set.MaxWords), ev...)
-	case w.o.how == "sections" && !narrative(s.Text):
+	case w.o.how == "sections" && (aside(foldTitle(title)) || s.Words < leastSection || !narrative(s.Text)):
 		w.drop(s.StoryID, ReasonNotNarrative, "a section of a chapter that describes more than it tells", ev...)
 	default:
 		w.bk.Parts = append(w.bk.Parts, Part{"tale", title, whole.start, whole.end})
@@ -295,6 +299,15 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 	}
 	w.removed = append(w.removed, cut{whole.start, whole.end, "set-aside"})
 	return schemas.Story{}, false
+}
+
+// tidyTitle leaves a heading's own full stop out.
+func tidyTitle(s string) string {
+	s = strings.TrimSpace(s)
+	if n := len(s); n > 1 && s[n-1] == '.' && s[n-2] != '.' {
+		return s[:n-1]
+	}
+	return s
 }
 
 // solid counts the bytes of lines in blocks [from, to), without gaps.
@@ -337,6 +350,8 @@ func (w *writer) trim(from, to *int, r region) []cut {
 		case raw == "":
 		case dedication(d, b):
 			rule = ruleDedicate
+		case i == r.text && w.subtitle(r, i, raw):
+			rule = ruleSubtitle
 		case wholeSource(raw):
 			rule = ruleSource
 		case key != "" && lettersOf(raw) != caseOther && b.last-b.first <= 2:
@@ -344,6 +359,7 @@ func (w *writer) trim(from, to *int, r region) []cut {
 			s := signature(k)
 			if same(k, &s, key, &ks) >= 0.9 {
 				rule = ruleHeading
+				w.again = raw
 			}
 		}
 		if rule == "" {
@@ -356,6 +372,11 @@ func (w *writer) trim(from, to *int, r region) []cut {
 		}
 		take(i, rule)
 		*from++
+	}
+	if end := w.closingNote(*from, *to); end < *to {
+		sp := d.span(end, *to)
+		out = append(out, cut{sp.start, sp.end, kindNotes.rule()})
+		*to = end
 	}
 	for *to > *from {
 		i := *to - 1
@@ -390,6 +411,67 @@ func (w *writer) trim(from, to *int, r region) []cut {
 		*to--
 	}
 	return out
+}
+
+// subtitle reports that block i, right under the heading, is its second line:
+// closer to the heading than text is, in capitals like it, and parted from the
+// text.
+func (w *writer) subtitle(r region, i int, raw string) bool {
+	d := w.d
+	b := d.blocks[i]
+	if b.level > 0 || b.last-b.first > 2 || len(raw) > 90 || lettersOf(r.title) != caseCaps || lettersOf(raw) != caseCaps || i+1 >= r.to {
+		return false
+	}
+	h, ok := readHead(raw)
+	if !ok || h.label != "" || h.generic || strings.ContainsAny(raw[:1], "\"'[") || strings.HasPrefix(raw, "“") || strings.HasPrefix(raw, "‘") {
+		return false
+	}
+	next := d.next(i + 1)
+	if next >= r.to || d.blocks[next].before < 2 || b.before >= d.blocks[next].before {
+		return false
+	}
+	return d.running(d.blocks[next]) || d.sentence(d.blocks[next])
+}
+
+// closingNote returns the block from which on a tale is followed by a note on
+// the book, without a heading but behind an ornament: "***** / The Brothers
+// Grimm, Jacob (1785-1863) ...". It returns to if there is none.
+func (w *writer) closingNote(from, to int) int {
+	d := w.d
+	for i := to - 1; i > from && i >= to-14; i-- {
+		b := d.blocks[i]
+		if b.role != roleOrnament || b.before < 1 {
+			continue
+		}
+		sp := d.span(i+1, to)
+		if sp.end == 0 || sp.end-sp.start > 5000 || sp.start-d.span(from, i).start < 2*(sp.end-sp.start) {
+			return to
+		}
+		t := d.text[sp.start:sp.end]
+		n := 2 * lifeYears(t)
+		for _, w := range []string{"published", "edition", "collection", "author", "translat", "volume", "publisher", "printed", "literature", "book", "copyright"} {
+			if strings.Contains(t, w) {
+				n++
+			}
+		}
+		if n >= 4 && !strings.ContainsAny(t[:1], "\"'") {
+			return i
+		}
+		return to
+	}
+	return to
+}
+
+// lifeYears counts pairs of years such as (1785-1863).
+func lifeYears(s string) int {
+	n := 0
+	for i := 0; i+9 <= len(s); i++ {
+		if s[i] == '1' && digits(s[i:i+4]) && s[i+4] == '-' && digits(s[i+5:i+9]) {
+			n++
+			i += 8
+		}
+	}
+	return n
 }
 
 // leadingNote reports that block i, right under the heading, is a footnote
@@ -507,7 +589,7 @@ func (w *writer) inside(from, to int, r region) []cut {
 	if !d.html {
 		out = bold(d.text, sp, out)
 	}
-	notes := d.notesIn(from, to, nil)
+	notes := d.notesIn(r.text, r.to, nil)
 	h := d.span(r.from, max(r.text, r.from))
 	call := sp
 	if r.text > r.from {

@@ -20,6 +20,7 @@ const (
 	ruleOrnament = "ornament"
 	ruleDedicate = "dedication"
 	ruleTitle    = "title-page"
+	ruleSubtitle = "subtitle"
 	ruleHeading  = "heading"
 	ruleEnd      = "the-end"
 )
@@ -335,8 +336,16 @@ func (c *cleaner) write(from, to int, part map[int]bool) {
 }
 
 func (c *cleaner) hinted(b block) {
-	if b.hint == hintVerse || b.hint == hintPre {
+	switch b.hint {
+	case hintVerse:
 		c.paragraph(b.first, b.last, prose.MarkVerse, true)
+		return
+	case hintPre:
+		if b.last-b.first == 1 {
+			c.paragraph(b.first, b.last, prose.MarkVerse, true)
+		} else {
+			c.mixed(b)
+		}
 		return
 	}
 	c.paragraph(b.first, b.last, "", false)

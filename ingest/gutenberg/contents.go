@@ -269,6 +269,8 @@ func (d *doc) backTo(l listing, i int, heads []head, at map[int]int) int {
 		seen++
 		n, ok := at[k]
 		if !ok {
+			// A block of the list itself: no heading above it starts the text.
+			seen += 3
 			continue
 		}
 		h := &heads[n]

@@ -19,6 +19,8 @@ type doc struct {
 	cuts   []cut // sorted, apart; what named rules took out inside the body
 	width  int   // the measure to which prose is wrapped, 0 if it is not
 	html   bool
+	segs   []seg // HTML: where the rendered text came from
+	source int   // HTML: length of the decoded file
 }
 
 // line is a line that is not blank, without the white space round it.

@@ -79,7 +79,7 @@ func DefaultSettings() Settings {
 		Markers:   []string{"PROJECT GUTENBERG"},
 		Types:     []string{"Text"},
 		Languages: []string{"en"},
-		Subjects:  []string{"Fairy tales", "Folklore", "Short stories", "Legends", "Mythology", "Fables", "Tales"},
+		Subjects:  []string{"Fairy tales", "Folklore", "Short stories", "Legends", "Mythology", "Fables", "Tales", "Detective and mystery stories"},
 		NotSubjects: []string{
 			"Drama", "Poetry", "Bibliography", "Study and teaching", "Study",
 		},

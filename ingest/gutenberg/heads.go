@@ -28,6 +28,7 @@ type head struct {
 	style    string
 	kind     kind // by its words alone; kindTale if they say nothing
 	entry    int  // line of the contents list, -1 if none
+	inNotes  bool // stands behind the heading of notes
 }
 
 type letterCase uint8
@@ -192,6 +193,9 @@ func readHead(raw string) (head, bool) {
 	h.letters = lettersOf(s)
 	h.sig = signature(h.key)
 	h.kind = kindByWords(h.key)
+	if words := strings.Count(s, " ") + 1; h.letters != caseCaps && (words > 20 || len(s) > 120 || h.letters == caseOther && words > 12 && strings.ContainsAny(s[len(s)-1:], ".!?\"';:,")) {
+		return h, false
+	}
 	last, _ := utf8.DecodeLastRuneInString(s)
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, "\"'“”‘’«([ "))
 	switch {
@@ -619,11 +623,72 @@ func same(a string, sa *sig, b string, sb *sig) float64 {
 	if len(short) >= 8 && strings.HasSuffix(long, " "+short) {
 		return 0.8
 	}
-	v := sa.alike(sb)
-	if v < 0.72 {
+	if len(long) > 2*len(short)+6 || sa.alike(sb) < 0.62 {
+		return 0
+	}
+	// Misprints and other spellings: "Couterparts", "The Lad and the Dell".
+	v := 1 - float64(edits(ta, tb))/float64(len(long))
+	if v < 0.7 {
+		// Another word or two: "The Seven Young Kids", "The Seven Little Kids".
+		v = max(v, sharedWords(ta, tb))
+	}
+	if v < 0.7 {
 		return 0
 	}
 	return v * 0.95
+}
+
+// edits is the Levenshtein distance of two folded titles; titles are cut at
+// 96 bytes.
+func edits(a, b string) int {
+	const most = 96
+	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
+	var row [most + 1]int
+	for j := range row {
+		row[j] = j
+	}
+	for i := 0; i < len(a); i++ {
+		diag := row[0]
+		row[0] = i + 1
+		for j := 0; j < len(b); j++ {
+			d := diag
+			if a[i] != b[j] {
+				d = 1 + min(diag, row[j], row[j+1])
+			}
+			diag, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}
+
+// sharedWords is twice the letters of the words both titles have over all of
+// their letters, small words left out.
+func sharedWords(a, b string) float64 {
+	wb := strings.Fields(b)
+	used := make([]bool, len(wb))
+	all, both := 0, 0
+	for _, w := range wb {
+		if len(w) > 3 {
+			all += len(w)
+		}
+	}
+	for _, w := range strings.Fields(a) {
+		if len(w) <= 3 {
+			continue
+		}
+		all += len(w)
+		for i, v := range wb {
+			if !used[i] && v == w {
+				used[i] = true
+				both += 2 * len(w)
+				break
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(both) / float64(all)
 }
 
 // mergeHeads joins headings that stand in several blocks: a label and its
@@ -633,6 +698,9 @@ func (d *doc) mergeHeads(in []head) []head {
 	out := in[:0]
 	for i := 0; i < len(in); i++ {
 		h := in[i]
+		if h.label != "" && h.title == "" && h.level == 0 && (i+1 == len(in) || in[i+1].blk != d.next(h.end)) {
+			d.titleBelow(&h)
+		}
 		for i+1 < len(in) && d.next(h.end) == in[i+1].blk && in[i+1].blk-h.end <= 4 {
 			n := in[i+1]
 			if n.before > 2 || n.before >= h.before && h.level == 0 && n.before > 1 || n.kind != kindTale {
@@ -657,6 +725,29 @@ func (d *doc) mergeHeads(in []head) []head {
 		out = append(out, h)
 	}
 	return out
+}
+
+// titleBelow joins a label with the title right below it that is no heading by
+// itself, for it has but one blank line before it: "CHAPTER I. / Festival
+// Customs.".
+func (d *doc) titleBelow(h *head) {
+	i := d.next(h.end)
+	if i >= len(d.blocks) {
+		return
+	}
+	b := d.blocks[i]
+	if b.role != roleText || b.last-b.first > 1 || b.before > 2 || d.after(i) == 0 {
+		return
+	}
+	raw := d.joined(b)
+	n, ok := readHead(raw)
+	if !ok || n.label != "" || n.letters == caseOther || n.kind != kindTale || len(raw) > 70 || strings.ContainsAny(raw[len(raw)-1:], "!?,;:") || strings.ContainsAny(raw[:1], "\"'") ||
+		strings.HasPrefix(raw, "“") || strings.HasPrefix(raw, "‘") {
+		return
+	}
+	h.title, h.key, h.sig, h.letters, h.italic = n.title, n.key, n.sig, n.letters, n.italic
+	h.generic = false
+	h.end, h.after, h.source = i+1, d.after(i), n.source
 }
 
 // next returns the first block at or after i that is not void.

@@ -17,6 +17,8 @@ type region struct {
 	group    string // heading over several tales
 	source   string // source note printed in the heading
 	listed   bool   // stands in the contents list
+	chapter  bool   // sections: the text right under a chapter's heading
+	parts    []int  // sections: blocks of headings inside that go on with the same tale
 }
 
 // outline is a book taken apart.
@@ -51,6 +53,9 @@ func (d *doc) split(h header) outline {
 		}
 	}
 	o.regions = s.regions()
+	if o.how == "sections" {
+		o.mergeSections(d)
+	}
 	if o.how == "" {
 		o.how = "single"
 	}
@@ -65,6 +70,8 @@ type splitter struct {
 	matched int
 	modal   style
 	top     []int // indexes into heads: where regions start
+	// sectioned says that top holds chapters and the pieces inside them.
+	sectioned bool
 }
 
 // style is how most tale headings of a book are set.
@@ -81,10 +88,20 @@ type style struct {
 // notes which repeat all titles do not win over the tales.
 func (s *splitter) match() {
 	var cand []int
+	notes := false
 	for i := range s.heads {
-		if h := &s.heads[i]; h.blk >= s.list.to && h.kind != kindContents {
-			cand = append(cand, i)
+		h := &s.heads[i]
+		if h.blk < s.list.to || h.kind == kindContents {
+			continue
 		}
+		switch {
+		case h.kind == kindNotes || h.kind == kindAdvert:
+			notes = notes || h.before >= 2
+		case h.kind != kindTale:
+		default:
+			h.inNotes = notes
+		}
+		cand = append(cand, i)
 	}
 	n, m := len(s.list.entries), len(cand)
 	if n == 0 || m == 0 {
@@ -168,7 +185,10 @@ func (s *splitter) worth(e *entry, h *head) float32 {
 	if h.level > 0 {
 		w += 3 - float64(h.level)*0.3
 	}
-	return float32(w)
+	if h.inNotes {
+		w -= 5
+	}
+	return float32(max(w, 0))
 }
 
 // sameLabel compares two labels by their number: XII and 12 are one.
@@ -236,7 +256,7 @@ func (s *splitter) byContents() bool {
 			// Part of a preface or of notes.
 		case h.entry >= 0 && s.tale(h), s.bounds(h):
 			s.top = append(s.top, i)
-		case h.entry < 0 && s.modal.fits(h) && h.kind == kindTale && (i > first && i < last || loose && i > first):
+		case h.entry < 0 && s.modal.fits(h) && s.modal.clear(h) && h.kind == kindTale && (i > first && i < last || loose && i > first):
 			s.top = append(s.top, i)
 		case i > last && s.modal.fits(h) && h.kind == kindTale:
 			h.kind = kindBack
@@ -303,6 +323,29 @@ func (m style) fits(h *head) bool {
 	return h.before >= m.before && h.letters == m.letters && (h.label != "") == m.labelled
 }
 
+// clear reports that a heading which no list names may be trusted for its style
+// alone: the style has room enough to be no accident.
+func (m style) clear(h *head) bool {
+	if m.level > 0 || m.before >= 3 {
+		return true
+	}
+	return m.before == 2 && h.before == 2 && (m.letters == caseCaps || m.labelled)
+}
+
+// near reports a heading like m but with one blank line less before it, where
+// there is room enough to tell.
+func (m style) near(h *head) bool {
+	if h.level > 0 || m.level > 0 || h.generic || m.before < 4 || h.before < 3 {
+		return false
+	}
+	return h.letters == m.letters && (h.label != "") == m.labelled
+}
+
+// halfTitle reports the book's own title, printed once more over the text.
+func (s *splitter) halfTitle(h *head) bool {
+	return h.key == s.book && h.blk < len(s.d.blocks)/8
+}
+
 // common is the style of most heads that ok accepts.
 func (s *splitter) common(ok func(*head) bool) style {
 	count := map[style]int{}
@@ -348,7 +391,7 @@ func (s *splitter) byStyle() bool {
 		if h.level == 0 && h.before < 2 && h.label == "" {
 			continue
 		}
-		if h.key == s.book && h.blk < len(s.d.blocks)/8 {
+		if s.halfTitle(h) {
 			continue
 		}
 		st := style{min(h.before, 9), h.letters, h.label != "", h.level, h.style}
@@ -384,8 +427,8 @@ func (s *splitter) byStyle() bool {
 		case s.bounds(h):
 			notes = h.kind == kindNotes || h.kind == kindAdvert
 			s.top = append(s.top, i)
-		case notes:
-		case h.kind == kindTale && s.modal.fits(h), h.kind == kindTale && s.modal.labelled && h.generic && h.before >= s.modal.before && h.title == "":
+		case notes, s.halfTitle(h):
+		case h.kind == kindTale && (s.modal.fits(h) || s.modal.near(h)), h.kind == kindTale && s.modal.labelled && h.generic && h.before >= s.modal.before && h.title == "":
 			s.top = append(s.top, i)
 		}
 	}
@@ -493,6 +536,7 @@ func (s *splitter) sections() bool {
 	}
 	s.top = append(s.top, s.sectionHeads()...)
 	slices.Sort(s.top)
+	s.sectioned = true
 	return true
 }
 
@@ -545,7 +589,7 @@ func (s *splitter) regions() []region {
 	if !hasList && s.onlySpecial() {
 		cursor.kind = kindTale
 	}
-	group := ""
+	group, numbered := "", false
 	for k, i := range s.top {
 		h := &s.heads[i]
 		if hasList && !inList && h.blk >= s.list.from {
@@ -557,7 +601,7 @@ func (s *splitter) regions() []region {
 		if inList {
 			continue
 		}
-		r := region{kind: h.kind, from: h.blk, text: h.end, title: h.title, label: h.label, source: h.source, to: n, listed: h.entry >= 0}
+		r := region{kind: h.kind, from: h.blk, text: h.end, title: h.title, label: h.label, source: h.source, to: n, listed: h.entry >= 0, chapter: h.label != ""}
 		if hasList && r.kind == kindTale {
 			r.kind = kindTitlePage // above the contents list
 		}
@@ -567,13 +611,19 @@ func (s *splitter) regions() []region {
 			if next.kind == kindTale && s.bare(r) {
 				r.kind = kindGroup
 				if !sameHead(h, next) { // else a half-title over the heading itself
-					group = h.title
+					group, numbered = h.title, next.label != ""
 				}
 			}
 		}
+		if s.sectioned && h.label != "" && h.kind == kindTale {
+			group, numbered = h.title, false
+		}
 		switch r.kind {
 		case kindTale:
-			r.group = group
+			if numbered && h.label == "" {
+				group = "" // the numbered tales of a group are over
+			}
+			r.group = strings.TrimRight(group, ".")
 		case kindGroup:
 		default:
 			group = ""
