@@ -6,6 +6,8 @@ import (
 	_ "embed"
 	"strings"
 	"testing"
+
+	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
 // tale is a story written for these tests, with dialogue of several styles.
@@ -21,6 +23,18 @@ func BenchmarkSentences(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Sentences(bulk)
+	}
+}
+
+// BenchmarkSentencesUAX29 is the yardstick: the standard's boundaries alone, on
+// text whose wrapped lines are joined already.
+func BenchmarkSentencesUAX29(b *testing.B) {
+	joined := strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(bulk, "\n\n", "\x00"), "\n", " "), "\x00", "\n\n")
+	b.SetBytes(int64(len(joined)))
+	for b.Loop() {
+		for it := sentences.FromString(joined); it.Next(); {
+			_ = it.Value()
+		}
 	}
 }
 

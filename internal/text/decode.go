@@ -103,13 +103,32 @@ func decode(data []byte, declared string) Decoded {
 			return Decoded{Text: string(out), Charset: name}
 		}
 	}
-	var b strings.Builder
-	b.Grow(len(data) + len(data)/16)
-	for _, c := range data {
-		b.WriteRune(rune1252(c))
-	}
-	return Decoded{Text: b.String(), Charset: cp1252}
+	return Decoded{Text: decode1252(data), Charset: cp1252}
 }
+
+// decode1252 reads all of data as Windows-1252.
+func decode1252(data []byte) string {
+	var b strings.Builder
+	b.Grow(len(data) + len(data)/32)
+	from := 0
+	for i, c := range data {
+		if c >= utf8.RuneSelf {
+			b.Write(data[from:i])
+			b.WriteString(text1252[c-utf8.RuneSelf])
+			from = i + 1
+		}
+	}
+	b.Write(data[from:])
+	return b.String()
+}
+
+// text1252 is rune1252 of the bytes from 80 on, in UTF-8.
+var text1252 = func() (t [128]string) {
+	for i := range t {
+		t[i] = string(rune1252(byte(i + utf8.RuneSelf)))
+	}
+	return t
+}()
 
 // lookup returns the decoder of a declared charset and its name, or nil for
 // those that the caller tries by itself (UTF-8, Windows-1252) or that do not

@@ -26,63 +26,172 @@ import (
 // Freeze is idempotent. It keeps white space at the text's two ends, so that
 // parts may be frozen by themselves; a whole story also goes through [Trim].
 func Freeze(s string) string {
-	if frozenASCII(s) {
-		return s
-	}
 	if !utf8.ValidString(s) {
 		s, _ = repair(s)
 	}
+	if surelyFrozen(s) {
+		return s
+	}
 	// Controls go before normalization: a control between a letter and its
 	// accent must not keep them apart.
-	return norm.NFC.String(dropAndFold(s))
+	s, normal := dropAndFold(s)
+	if normal {
+		return s
+	}
+	return norm.NFC.String(s)
 }
 
-// frozenASCII reports that s is plain ASCII and already frozen: the common
-// case, in one pass without a copy.
-func frozenASCII(s string) bool {
-	prev := byte('\n')
+// freezeClass says what Freeze has to do at a byte of UTF-8.
+type freezeClass uint8
+
+const (
+	keep     freezeClass = iota // nothing, and no normalization either
+	newline                     // look back for blanks
+	leadC2                      // U+0080 to U+00BF: C1 controls and the no-break space are there
+	leadE2                      // U+2000 to U+2FFF: General Punctuation is there
+	other                       // a control, or a character that may need normalization
+	leadRare                    // one of those that also may be a blank or a mark: U+1680, U+3000, U+FEFF
+)
+
+// freezeClasses is by first byte. What is neither here nor in the two blocks
+// above is left to package norm; these are the characters of European text and
+// the ideographs, none of which changes under NFC or joins what is before it.
+var freezeClasses = func() (t [256]freezeClass) {
+	for c := range t {
+		switch {
+		case c == '\n':
+			t[c] = newline
+		case c < ' ', c == 0x7F:
+			t[c] = other
+		case c < 0xC0: // ASCII, and bytes inside a character
+			t[c] = keep
+		case c == 0xC2:
+			t[c] = leadC2
+		case c < 0xCC: // up to U+02FF; combining marks start at U+0300
+			t[c] = keep
+		case c == 0xE2:
+			t[c] = leadE2
+		case c >= 0xE4 && c <= 0xE9: // U+4000 to U+9FFF
+			t[c] = keep
+		case c == 0xE1, c == 0xE3, c == 0xEF:
+			t[c] = leadRare
+		default:
+			t[c] = other
+		}
+	}
+	return t
+}()
+
+// plainPunctuation reports a character of three bytes starting with E2 that
+// Freeze leaves alone: U+2010 to U+2027 and U+2030 to U+203F, where the
+// dashes, quotation marks and the ellipsis are, and U+20A0 to U+20BF, the
+// currency signs.
+func plainPunctuation(c1, c2 byte) bool {
+	return c1 == 0x80 && c2 >= 0x90 && c2 != 0xA8 && c2 != 0xA9 && (c2 < 0xAA || c2 >= 0xB0) || c1 == 0x82 && c2 >= 0xA0
+}
+
+// surelyFrozen reports whether valid UTF-8 is frozen without any need to look
+// closely, as nearly all frozen text is. One pass, no copy.
+func surelyFrozen(s string) bool {
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c < ' ' && c != '\n' || c >= 0x7F || c == '\n' && prev == ' ' {
+		for freezeClasses[s[i]] == keep {
+			if i++; i == len(s) {
+				return s[i-1] != ' '
+			}
+		}
+		switch freezeClasses[s[i]] {
+		case newline:
+			if i > 0 && s[i-1] == ' ' {
+				return false
+			}
+		case leadC2:
+			if s[i+1] <= 0xA0 {
+				return false
+			}
+		case leadE2:
+			if !plainPunctuation(s[i+1], s[i+2]) {
+				return false
+			}
+		default:
 			return false
 		}
-		prev = c
 	}
-	return prev != ' ' || len(s) == 0
+	return true
 }
 
-// dropAndFold does what Freeze does short of normalization.
-func dropAndFold(s string) string {
+// dropAndFold does what Freeze does short of normalization, on valid UTF-8.
+// Normal is true if the result cannot need any.
+func dropAndFold(s string) (out string, normal bool) {
 	b := make([]byte, 0, len(s))
-	end := 0 // length of b without the blanks at its end
+	normal = true
+	from := 0 // what stands from here to i is not yet in b
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c > ' ' && c < 0x7F {
-			b = append(b, c)
-			end = len(b)
+		for freezeClasses[s[i]] == keep {
+			if i++; i == len(s) {
+				break
+			}
+		}
+		if i == len(s) {
+			break
+		}
+		switch freezeClasses[s[i]] {
+		case newline:
+			b = append(trimBlanks(append(b, s[from:i]...)), '\n')
 			i++
+			from = i
 			continue
+		case leadC2:
+			if s[i+1] > 0xA0 {
+				i += 2
+				continue
+			}
+		case leadE2:
+			if plainPunctuation(s[i+1], s[i+2]) {
+				i += 3
+				continue
+			}
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		i += n
 		switch {
-		case r == '\r' && i < len(s) && s[i] == '\n':
-			// The LF that follows stands for both.
-		case r == '\n', r == '\r', r == '\u0085', r == '\u2028', r == '\u2029':
-			b = append(b[:end], '\n')
-			end = len(b)
 		case r == '\t':
-			b = append(b, ' ')
+			b = append(append(b, s[from:i]...), ' ')
+		case r == '\r' && i+1 < len(s) && s[i+1] == '\n':
+			b = append(b, s[from:i]...) // the LF stands for both
+		case r == '\r', r == '\u0085', r == '\u2028', r == '\u2029':
+			b = append(trimBlanks(append(b, s[from:i]...)), '\n')
 		case unicode.Is(unicode.Cc, r):
-		case r == '\uFEFF' && len(b) == 0:
-		case unicode.Is(unicode.Zs, r):
-			b = utf8.AppendRune(b, r)
+			b = append(b, s[from:i]...)
+		case r == '\uFEFF' && len(b) == 0 && from == i:
 		default:
-			b = utf8.AppendRune(b, r)
-			end = len(b)
+			normal = normal && r == '\u00a0'
+			i += n
+			continue // it stays
 		}
+		i += n
+		from = i
 	}
-	return string(b[:end])
+	b = trimBlanks(append(b, s[from:]...))
+	return string(b), normal
+}
+
+// trimBlanks cuts the blanks off the end of b.
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 {
+		c := b[len(b)-1]
+		if c == ' ' {
+			b = b[:len(b)-1]
+			continue
+		}
+		if c < utf8.RuneSelf {
+			break
+		}
+		r, n := utf8.DecodeLastRune(b)
+		if !unicode.Is(unicode.Zs, r) {
+			break
+		}
+		b = b[:len(b)-n]
+	}
+	return b
 }
 
 // Trim cuts white space and U+FEFF off both ends of s: a story has no white
@@ -94,7 +203,7 @@ func Trim(s string) string {
 // CheckFrozen returns nil if Freeze would leave s as it is. Otherwise the
 // error says what is wrong and at which code point.
 func CheckFrozen(s string) error {
-	if frozenASCII(s) {
+	if utf8.ValidString(s) && surelyFrozen(s) {
 		return nil
 	}
 	var prev rune

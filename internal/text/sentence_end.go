@@ -210,6 +210,10 @@ func (g *segmenter) word(i int) (string, int) {
 	s := g.s
 	j := i
 	for j < len(s) {
+		if c := s[j]; c < utf8.RuneSelf && asciiWord[c] {
+			j++
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s[j:])
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
 			if r != '\'' && r != '’' && r != '-' || !wordy(s[j+n:]) {
@@ -227,6 +231,10 @@ func (g *segmenter) wordBefore(i int) (string, int) {
 	s := g.s
 	j := i
 	for j > g.start {
+		if c := s[j-1]; c < utf8.RuneSelf && asciiWord[c] {
+			j--
+			continue
+		}
 		r, n := utf8.DecodeLastRuneInString(s[:j])
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '.' && r != '&' &&
 			(r != '\'' && r != '’' && r != '-' || j == i) {
@@ -278,36 +286,42 @@ func (g *segmenter) abbreviation(e end, o opening, next int, hard bool) bool {
 	s := g.s
 	upper := unicode.IsUpper(o.r)
 	digit := unicode.IsDigit(o.r)
-	head := g.first(at)
 
-	// Numbers of list items and chapters: "3. The Well", "Chapter IV. The Well".
-	if head && !e.bracket && (len(w) <= 3 && isDigits(w) || isRoman(w) && (w != "I" || !g.open && s[g.start] == 'I') && len(w) > 0) {
-		return !hard
+	class := abbreviations[w]
+	if 'a' <= w[0] && w[0] <= 'z' && len(w) > 1 {
+		if class == notAbbr && strings.IndexByte(w, '.') < 0 {
+			return false // an ordinary word, as nearly always
+		}
+	} else {
+		// Numbers of list items and chapters: "3. The Well", "Chapter IV. The
+		// Well".
+		roman := isRoman(w)
+		if g.first(at) && !e.bracket && (len(w) <= 3 && isDigits(w) || roman && (w != "I" || !g.open && s[g.start] == 'I')) {
+			return !hard
+		}
+		if isDigits(w) || roman && len(w) > 1 {
+			return upper && !hard && g.chapter(at)
+		}
 	}
 	if len(w) > 12 {
 		return false
-	}
-	if isDigits(w) || isRoman(w) && len(w) > 1 {
-		prev, pat := g.wordBefore(trimEnd(s, g.start, at))
-		return in(chapterWords, prev) && g.first(pat) && !hard && upper
 	}
 	fresh := !upper || o.quote || o.dash || g.starter(o.at)
 	if r, n := utf8.DecodeRuneInString(w); n == len(w) {
 		switch {
 		case w == "I":
-			prev, pat := g.wordBefore(trimEnd(s, g.start, at))
-			if in(chapterWords, prev) && g.first(pat) {
+			if g.chapter(at) {
 				return !hard
 			}
+			prev, _ := g.wordBefore(trimEnd(s, g.start, at))
 			return capital(prev) && !fresh
 		case unicode.IsUpper(r):
 			return !fresh // an initial: J. R. Vane; but: plan B. He left.
 		case r == 'p' || r == 'c' || r == 'v' || r == 'l' || r == 'd' || r == 's':
 			return digit
 		}
-		return head
+		return g.first(at)
 	}
-	class := abbreviations[w]
 	if class == notAbbr {
 		class = in(abbreviations, w)
 	}
@@ -357,6 +371,13 @@ func (g *segmenter) abbreviation(e end, o opening, next int, hard bool) bool {
 func (g *segmenter) numeral(i int) bool {
 	w, j := g.word(i)
 	return isRoman(w) && (w != "I" || j < len(g.s) && (g.s[j] == ',' || g.s[j] == '.'))
+}
+
+// chapter reports whether the word before byte i opens the sentence and calls
+// for a number: Chapter, Book.
+func (g *segmenter) chapter(i int) bool {
+	prev, at := g.wordBefore(trimEnd(g.s, g.start, i))
+	return in(chapterWords, prev) && g.first(at)
 }
 
 func (g *segmenter) wordAt(i int) string {

@@ -243,6 +243,9 @@ func isHeading(line string) bool {
 		case unicode.IsUpper(r):
 			upper++
 		case unicode.IsLower(r):
+			if upper == 0 {
+				return false
+			}
 			first, rest, _ := strings.Cut(line, " ")
 			return in(chapterWords, first) && len(rest) < 40 && isNumeral(strings.TrimRight(firstWord(rest), ".:"))
 		}

@@ -104,6 +104,15 @@ func TestSentencesListSpan(t *testing.T) {
 	}
 }
 
+// TestSentencesRepeated is the segmenter's part of cases.md C25: the repeated
+// sentence keeps its own place.
+func TestSentencesRepeated(t *testing.T) {
+	got := Sentences("Mara lit the lamp. Tom slept. Mara lit the lamp.")
+	if want := []Range{{0, 18}, {19, 29}, {30, 48}}; !cmp.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // TestSentencesQuoteStyles: the marks' form must not move a boundary.
 func TestSentencesQuoteStyles(t *testing.T) {
 	straight := strings.NewReplacer("“", `"`, "”", `"`, "‘", "'", "’", "'", "—", "--", "…", "...")

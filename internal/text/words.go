@@ -35,12 +35,38 @@ func spaceAt(s string, i int) (n int, space bool) {
 // len(s.split()). A dash between blanks is a word, a hyphenated compound is
 // one, and so is a Chinese clause without blanks; see [WordsCJK].
 func Words(s string) int {
-	n := 0
-	for range WordRanges(s) {
-		n++
+	words := 0
+	before := uint8(1) // 1 after white space and at the start
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			// Without a branch: which byte ends a word is hard to predict.
+			now := asciiSpaceBit[c]
+			words += int(before &^ now)
+			before = now
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		now := uint8(0)
+		if isSpace(r) {
+			now = 1
+		}
+		words += int(before &^ now)
+		before = now
+		i += n
 	}
-	return n
+	return words
 }
+
+// asciiSpaceBit is asciiSpace as a number.
+var asciiSpaceBit = func() (t [utf8.RuneSelf]uint8) {
+	for c, space := range asciiSpace {
+		if space {
+			t[c] = 1
+		}
+	}
+	return t
+}()
 
 // WordRanges yields the byte ranges of the words of s, as Words counts them.
 func WordRanges(s string) iter.Seq[Range] {
