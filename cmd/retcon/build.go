@@ -138,7 +138,11 @@ func printRelease(e *env, dir string, m schemas.Manifest) error {
 	for _, f := range m.Files {
 		files.Add(f.Path, f.Rows, int(f.Bytes))
 	}
-	for _, t := range []*report.Table{stories, items, drops, files} {
+	leaks := &report.Table{Columns: []string{"leak audit", "AUC", "lower", "upper", "judged", "why not"}}
+	for _, l := range m.Leaks {
+		leaks.Add(l.Config, value(l.AUC), value(l.Lower), value(l.Upper), fmt.Sprint(l.Judged), l.Why)
+	}
+	for _, t := range []*report.Table{stories, items, drops, leaks, files} {
 		if len(t.Rows) == 0 {
 			continue
 		}
@@ -177,4 +181,12 @@ type versionCmd struct{}
 func (versionCmd) Run(e *env) error {
 	_, err := fmt.Fprintln(e.stdout, "retcon", datasets.Version)
 	return err
+}
+
+// value is a number that may be missing, as a table's cell.
+func value(f *float64) any {
+	if f == nil {
+		return nil
+	}
+	return *f
 }

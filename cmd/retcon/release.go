@@ -194,6 +194,9 @@ func (c *chain) release() (schemas.Manifest, bool, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return m, false, err
 	}
+	if m.Leaks, err = c.leaks(); err != nil {
+		return m, false, err
+	}
 	m, err = datasets.Write(c.ctx, c.flags.Out, m, c.tables())
 	if errors.Is(err, datasets.ErrExists) {
 		return m, false, withHint(exitUsage, "name another folder with --out", err)
@@ -255,6 +258,36 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 		m.Notes = append(m.Notes, s.String())
 	}
 	return m, nil
+}
+
+// leaks audits every config that has both labels. A config whose label can be
+// told from surface features stops the release.
+func (c *chain) leaks() ([]schemas.LeakReport, error) {
+	docs := map[string][]splits.Doc{}
+	for r, err := range pipeline.Records[splitRow](c.ws.Step(splitsDir)) {
+		if err != nil {
+			return nil, err
+		}
+		docs[r.Config] = append(docs[r.Config], splits.Doc{ID: r.Row.ExampleID, Group: r.Row.GroupID,
+			Positive: r.Row.Label == schemas.LabelError, Story: r.Row.Story})
+	}
+	unjudged := ""
+	if c.recipe.Make.Engine == "rules" {
+		unjudged = "made by rules, whose templates may show"
+	}
+	reports := []schemas.LeakReport{}
+	for _, s := range splits.All {
+		if len(docs[s.Config]) == 0 || !s.Positives {
+			continue
+		}
+		rep := splits.Audit(s.Config, docs[s.Config], unjudged)
+		if !rep.Passed {
+			return nil, withHint(exitFound, "look at rows of both labels for "+strings.Join(rep.Features, ", "),
+				fmt.Errorf("leak audit: %s: %s", rep.Config, rep.Why))
+		}
+		reports = append(reports, rep)
+	}
+	return reports, nil
 }
 
 // corpusUses counts what each corpus gave.
