@@ -67,6 +67,8 @@ func (g *segmenter) ends(e end, next, lines int) bool {
 	switch {
 	case e.quote && o.quote && !e.dash:
 		return true // one speaker, then another
+	case unicode.IsLower(o.r) && g.item(o.at):
+		return e.dots == 1 || e.asks
 	case unicode.IsLower(o.r):
 		// After a full stop an apostrophe may open a sentence ('tis late), and
 		// so may a quotation; and some writers use no capitals.
@@ -293,10 +295,10 @@ func (g *segmenter) abbreviation(e end, o opening, next int, hard bool) bool {
 			return false // an ordinary word, as nearly always
 		}
 	} else {
-		// Numbers of list items and chapters: "3. The Well", "Chapter IV. The
-		// Well".
+		// Numbers of list items and chapters: "3. The Well", "1.2. The Well",
+		// "Chapter IV. The Well".
 		roman := isRoman(w)
-		if g.first(at) && !e.bracket && (len(w) <= 3 && isDigits(w) || roman && (w != "I" || !g.open && s[g.start] == 'I')) {
+		if g.first(at) && !e.bracket && (len(w) <= 3 && isDigits(w) || isNumbering(w) || roman && (w != "I" || !g.open && s[g.start] == 'I')) {
 			return !hard
 		}
 		if isDigits(w) || roman && len(w) > 1 {
@@ -315,6 +317,8 @@ func (g *segmenter) abbreviation(e end, o opening, next int, hard bool) bool {
 			}
 			prev, _ := g.wordBefore(trimEnd(s, g.start, at))
 			return capital(prev) && !fresh
+		case unicode.IsUpper(r) && g.first(at):
+			return !hard // an item: A. The first lamp.
 		case unicode.IsUpper(r):
 			return !fresh // an initial: J. R. Vane; but: plan B. He left.
 		case r == 'p' || r == 'c' || r == 'v' || r == 'l' || r == 'd' || r == 's':
@@ -326,7 +330,7 @@ func (g *segmenter) abbreviation(e end, o opening, next int, hard bool) bool {
 		class = in(abbreviations, w)
 	}
 	if class == notAbbr && strings.Contains(w, ".") {
-		if strings.IndexFunc(w, unicode.IsLower) < 0 {
+		if isAcronym(w) {
 			class = acronym
 		} else if k := strings.LastIndexByte(w, '.'); k >= 0 {
 			class = in(abbreviations, w[k+1:])
@@ -371,6 +375,36 @@ func (g *segmenter) abbreviation(e end, o opening, next int, hard bool) bool {
 func (g *segmenter) numeral(i int) bool {
 	w, j := g.word(i)
 	return isRoman(w) && (w != "I" || j < len(g.s) && (g.s[j] == ',' || g.s[j] == '.'))
+}
+
+// isAcronym reports short parts that all start with a capital: U.S, M.D, B.Sc.
+func isAcronym(w string) bool {
+	for part := range strings.SplitSeq(w, ".") {
+		if !capital(part) || utf8.RuneCountInString(part) > 4 {
+			return false
+		}
+	}
+	return true
+}
+
+// isNumbering reports a section's number of several parts: 1.2, 1.F.3.
+func isNumbering(w string) bool {
+	if w[0] < '0' || w[0] > '9' || !strings.Contains(w, ".") {
+		return false
+	}
+	for part := range strings.SplitSeq(w, ".") {
+		if len(part) > 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// item reports a list item's letter or small Roman numeral at byte i: b) The
+// well.
+func (g *segmenter) item(i int) bool {
+	w, j := g.word(i)
+	return j < len(g.s) && g.s[j] == ')' && (len(w) == 1 || isRoman(strings.ToUpper(w)))
 }
 
 // chapter reports whether the word before byte i opens the sentence and calls

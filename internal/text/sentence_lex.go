@@ -58,7 +58,7 @@ var abbreviations = func() map[string]abbrClass {
 		class abbrClass
 		list  string
 	}{
-		{title, `mr mrs ms messrs mssrs mme mmes mlle mlles mons msgr mgr dr drs prof profs rev revd hon
+		{title, `mr mrs ms mx messrs mssrs mme mmes mlle mlles mons msgr mgr dr drs prof profs rev revd hon
 			capt cpt col gen lt lieut sgt sergt maj cmdr comdr cdr adm gov sen rep pres supt insp det
 			fr bro sr sra srta mt hrh hr fru frl sec-lieut pvt cpl corp ens brig ste`},
 		{place, `st ft ave blvd rd`},
@@ -121,7 +121,7 @@ const (
 	says     saying = iota + 1
 	core            // nothing but a verb of saying: Tom's mother asked; his voice faltered
 	alsoActs        // with an object it is something else: Tom called his dog
-	goesOn          // with a particle: Tom went on, cut in, shot back
+	goesOn          // with a particle: Tom went on, cut in, shot back, wanted to know
 	answers         // with a quotation after it, it belongs to that one
 )
 
@@ -174,7 +174,7 @@ var sayings = func() map[string]saying {
 			m[w] = core
 		}
 	}
-	for w := range words(`went goes cut chipped chimed shot put broke`) {
+	for w := range words(`went goes cut chipped chimed shot put broke wanted wants`) {
 		m[w] = goesOn
 	}
 	return m

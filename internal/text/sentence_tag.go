@@ -79,6 +79,9 @@ func (g *segmenter) says(w string, kind saying, j int, strict bool) bool {
 	case kind == goesOn && low == "on":
 	case low == "in" && (w == "cut" || w == "chipped" || w == "chimed" || w == "put" || w == "broke"):
 	case low == "back" && w == "shot":
+	case low == "to" && (w == "wanted" || w == "wants"):
+		know, _ := g.word(skipBlank(g.s, k))
+		return know == "know"
 	case kind == goesOn:
 		return false
 	}
