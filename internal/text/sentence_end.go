@@ -377,9 +377,11 @@ func (g *segmenter) numeral(i int) bool {
 	return isRoman(w) && (w != "I" || j < len(g.s) && (g.s[j] == ',' || g.s[j] == '.'))
 }
 
-// isAcronym reports short parts that all start with a capital: U.S, M.D, B.Sc.
+// isAcronym reports short parts that all start with a capital: U.S, M.D, B.Sc,
+// J.-B.
 func isAcronym(w string) bool {
 	for part := range strings.SplitSeq(w, ".") {
+		part = strings.TrimPrefix(part, "-")
 		if !capital(part) || utf8.RuneCountInString(part) > 4 {
 			return false
 		}
