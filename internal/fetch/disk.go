@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -142,27 +143,28 @@ func (t *tempAt) Close() error {
 // it, and again while a member is read later.
 type shared struct {
 	open func() (ReaderAt, error)
+	keep *keeper // nil if opening costs nothing
 	path string
 	size int64
 
 	mu   sync.Mutex
 	refs int
-	cur  ReaderAt
+	cur  ReaderAt // may stay open without refs, if keep has it
 }
 
-func newShared(b blob, tempDir string) *shared {
-	open := b.at
-	if open == nil {
-		open = func() (ReaderAt, error) { return spool(b.open, b.path, tempDir) }
+func (w *walker) newShared(b blob) *shared {
+	if b.at != nil {
+		return &shared{open: b.at, path: b.path}
 	}
-	return &shared{open: open, path: b.path}
+	dir := w.lim.TempDir
+	return &shared{open: func() (ReaderAt, error) { return spool(b.open, b.path, dir) }, keep: &w.keep, path: b.path}
 }
 
 // acquire opens the archive if it is not open. Each needs a release.
 func (s *shared) acquire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refs == 0 {
+	if s.cur == nil {
 		r, err := s.open()
 		if err != nil {
 			return err
@@ -179,8 +181,26 @@ func (s *shared) acquire() error {
 
 func (s *shared) release() error {
 	s.mu.Lock()
+	s.refs--
+	idle := s.refs == 0
+	s.mu.Unlock()
+	switch {
+	case !idle:
+		return nil
+	case s.keep == nil:
+		return s.closeIdle()
+	}
+	if old := s.keep.put(s); old != nil {
+		return old.closeIdle()
+	}
+	return nil
+}
+
+// closeIdle closes the archive unless somebody has acquired it meanwhile.
+func (s *shared) closeIdle() error {
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refs--; s.refs > 0 {
+	if s.refs > 0 || s.cur == nil {
 		return nil
 	}
 	r := s.cur
@@ -192,6 +212,29 @@ func (s *shared) current() ReaderAt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cur
+}
+
+// A keeper holds on to the temporary copies used last. A caller that lists a
+// whole archive first and reads its members afterwards would otherwise have it
+// unpacked anew for each of them. What is still kept when nobody can reach the
+// walk's Files any more is closed by the garbage collector.
+type keeper struct {
+	mu   sync.Mutex
+	kept []*shared // in order of use
+}
+
+const keepAtMost = 4
+
+// put notes a use of s and returns the copy that has to go for it, if any.
+func (k *keeper) put(s *shared) (old *shared) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kept = append(slices.DeleteFunc(k.kept, func(o *shared) bool { return o == s }), s)
+	if len(k.kept) > keepAtMost {
+		old = k.kept[0]
+		k.kept = slices.Delete(k.kept, 0, 1)
+	}
+	return old
 }
 
 // ReadAt reads the archive; the caller holds an acquire.

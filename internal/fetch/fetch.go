@@ -116,7 +116,7 @@ type Limits struct {
 	MaxEntries int     // members of all archives met in one walk
 	MaxDepth   int     // archives and compressed files inside each other; a tar.gz counts once
 	MaxWhole   int64   // bytes held in memory by ReadFile, or by one row of a row reader
-	TempDir    string  // where archives inside archives are unpacked for random access; "" = os.TempDir()
+	TempDir    string  // for temporary copies of what needs random access and has none (archives in archives, see File.Open and OpenAt); "" = os.TempDir()
 }
 
 // DefaultLimits are generous for text corpora: the largest files in use here

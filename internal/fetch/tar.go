@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // tarStream is a tar being read from its start.
@@ -99,7 +100,7 @@ func sparse(h *tar.Header) bool {
 func (w *walker) tar(b blob) {
 	var sh *shared
 	if b.at != nil {
-		sh = newShared(b, w.lim.TempDir)
+		sh = w.newShared(b)
 	}
 	st, err := w.openTar(b, sh)
 	if err != nil {
@@ -113,6 +114,7 @@ func (w *walker) tar(b blob) {
 			st.rc.Close()
 		}
 	}()
+	late := &lateOpens{unpacked: w.newShared(b)}
 	seen := make(map[string]bool)
 	for w.live() {
 		h, err := st.advance()
@@ -141,11 +143,12 @@ func (w *walker) tar(b blob) {
 			w.visit(mb, seen, false)
 			continue
 		}
+		l := &loan{w: w, tar: b, late: late, index: st.next - 1, off: st.pos(), header: h, st: st}
 		if mb.head, err = readHead(st.tr); err != nil {
 			w.failWith(b, readError(b.path, err))
 			return
 		}
-		l := &loan{w: w, tar: b, index: st.next - 1, header: *h, member: mb, st: st}
+		l.member = mb
 		mb.open = l.open
 		w.streamed(mb, seen)
 		if st = l.reclaim(); st == nil {
@@ -168,7 +171,7 @@ func (w *walker) streamed(mb blob, seen map[string]bool) {
 		w.visit(mb, seen, false)
 		return
 	}
-	aside := newShared(mb, w.lim.TempDir)
+	aside := w.newShared(mb)
 	if err := aside.acquire(); err != nil {
 		w.failWith(mb, err)
 		return
@@ -280,13 +283,16 @@ func (w *walker) reopen(b blob, index int, want *tar.Header) (*tarStream, error)
 
 // A loan lends the walk's own stream to the first Open of the current member,
 // so that the usual loop (open, read, close, next) reads a compressed tar
-// once. Any other Open reads the archive again from its start: slower, but
-// never wrong, whatever order or goroutine it comes from.
+// once. Any other Open reads the archive again from its start or, from the
+// third on, in a temporary copy of the unpacked tar: slower, but never wrong,
+// whatever order or goroutine it comes from.
 type loan struct {
 	w      *walker
 	tar    blob
+	late   *lateOpens
 	index  int
-	header tar.Header
+	off    int64 // of the member's bytes in the unpacked tar
+	header *tar.Header
 	member blob
 
 	mu   sync.Mutex
@@ -311,12 +317,27 @@ func (l *loan) open() (io.ReadCloser, error) {
 			return st.rc.Close()
 		}), nil
 	}
-	st, err := l.w.reopen(l.tar, l.index, &l.header)
+	if l.late.n.Add(1) > lateStreams {
+		mb := l.member
+		l.w.placed(&mb, l.late.unpacked, l.off)
+		return mb.open()
+	}
+	st, err := l.w.reopen(l.tar, l.index, l.header)
 	if err != nil {
 		return nil, readError(l.member.path, err)
 	}
 	return l.reader(st.tr, st.rc.Close), nil
 }
+
+// lateOpens are the opens of one compressed tar's members that found its
+// stream gone. A few, as of two files that belong together, are cheaper
+// streamed again; a list of them all would be quadratic.
+type lateOpens struct {
+	n        atomic.Int32
+	unpacked *shared
+}
+
+const lateStreams = 2
 
 func (l *loan) reader(r io.Reader, close func() error) io.ReadCloser {
 	c := &capped{ctx: l.w.ctx, r: r, path: l.member.path, max: l.w.lim.MaxFile, close: []func() error{close}}

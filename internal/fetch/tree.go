@@ -46,7 +46,8 @@ type File struct {
 	//
 	// A member of a compressed tar is read straight from the stream while the
 	// loop body that received it runs. If it is still open when the loop goes
-	// on, or opened later, the archive is decompressed again from its start.
+	// on, or opened later, the archive is decompressed again from its start,
+	// and from the third time on unpacked to Limits.TempDir once for all.
 	Open func() (io.ReadCloser, error)
 
 	node *node
@@ -183,6 +184,7 @@ type walker struct {
 	yield   func(File, error) bool
 	stopped bool
 	entries int
+	keep    keeper
 }
 
 // A blob is stored bytes that can be opened again and again.

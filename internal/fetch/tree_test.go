@@ -527,7 +527,8 @@ func TestWalkOpenAnyTime(t *testing.T) {
 	}
 }
 
-// The usual loop over a compressed tar decompresses it once.
+// The usual loop over a compressed tar decompresses it once, and reading its
+// members later a few times.
 func TestWalkTarReadOnce(t *testing.T) {
 	var entries []entry
 	for i := range 200 {
@@ -537,6 +538,7 @@ func TestWalkTarReadOnce(t *testing.T) {
 	opened := 0
 	w := &walker{ctx: t.Context(), lim: DefaultLimits(), root: "x"}
 	n := 0
+	var files []File
 	w.yield = func(f File, err error) bool {
 		if err != nil {
 			t.Fatal(err)
@@ -545,6 +547,7 @@ func TestWalkTarReadOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
+		files = append(files, f)
 		return true
 	}
 	b := blob{name: "x.tgz", stored: "x.tgz", path: "x.tgz", size: int64(len(data)), budget: &budget{disk: int64(len(data)), lim: w.lim},
@@ -553,6 +556,17 @@ func TestWalkTarReadOnce(t *testing.T) {
 	// Twice to look at the first bytes (compressed, then decompressed), once to read.
 	if n != 200 || opened != 3 {
 		t.Errorf("%d files, archive opened %d times", n, opened)
+	}
+	// Listed first and read afterwards, it is not decompressed 200 times.
+	opened = 0
+	for i, f := range files {
+		data, _, err := ReadFile(f)
+		if err != nil || string(data) != entries[i].body {
+			t.Fatalf("%s: %d bytes, %v", f.Name, len(data), err)
+		}
+	}
+	if opened != lateStreams+1 {
+		t.Errorf("archive opened %d times for reading the files afterwards", opened)
 	}
 }
 

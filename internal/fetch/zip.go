@@ -29,7 +29,7 @@ const (
 // directory declares is judged before the first member is read; what it
 // declares falsely fails when the member is read.
 func (w *walker) zip(b blob) {
-	s := newShared(b, w.lim.TempDir)
+	s := w.newShared(b)
 	if err := s.acquire(); err != nil {
 		w.failWith(b, err)
 		return
