@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Quotes put together of passages that are apart in the story: around an
+// ellipsis, sentence after sentence, or around a speech tag that was left out.
+const (
+	// A piece of fewer words and fewer characters is only believed next to
+	// another piece.
+	minPieceWords, minPieceRunes = 4, 15
+	beside                       = 60   // tokens: next to
+	apart                        = 400  // tokens: farther is flagged
+	backwards                    = 5000 // tokens that a step back in the story costs when places are chosen
+	clauseGap                    = 300  // bytes left out between two clauses, at most
+	fewWords                     = 3    // tokens: leaving out no more than these may turn a sentence around
+	nearGap                      = 25   // tokens: a gap in which a number or negation is worth a flag
+)
+
+// A seam is where a quote may have been put together.
+type seam uint8
+
+const (
+	seamNone     seam = iota
+	seamClause        // , ; : and dashes
+	seamSentence      // end of a sentence, closing and opening quote marks, a new line
+	seamMarked        // an ellipsis or a bracketed ellipsis; a bracket at the end
+)
+
+// seamBefore tells what stands between tokens i-1 and i of a quote.
+func seamBefore(r *reading, i int) seam {
+	if r.tokens[i].ellipsis {
+		return seamMarked
+	}
+	gap := r.text[r.tokens[i-1].end:r.tokens[i].start]
+	if k := strings.IndexAny(gap, "(["); k >= 0 && strings.ContainsAny(r.text[r.tokens[len(r.tokens)-1].end:], ")]") {
+		return seamMarked
+	}
+	if strings.ContainsAny(gap, "\n/|⟂") {
+		return seamSentence
+	}
+	marks := 0
+	out := seamNone
+	for k, c := range gap {
+		switch plainMark(c) {
+		case '"':
+			marks++
+		case '\'':
+			// A single mark counts with a blank on its other side.
+			if strings.Contains(gap, " ") {
+				marks++
+			}
+		case '.', '!', '?', '。', '！', '？':
+			if c == '.' && abbreviated(r.tokens[i-1]) && strings.TrimSpace(gap[k+1:]) == "" {
+				continue
+			}
+			if c > utf8.RuneSelf || strings.ContainsFunc(gap[k:], unicode.IsSpace) {
+				return seamSentence
+			}
+		case ',', ';', ':', '-', '、', '，', '；', '：':
+			if strings.ContainsFunc(gap, unicode.IsSpace) || plainMark(c) == '-' && c != '-' || c > 0x3000 {
+				out = seamClause
+			}
+		}
+	}
+	if marks >= 2 {
+		return seamSentence
+	}
+	if marks == 1 && out == seamNone {
+		return seamClause
+	}
+	return out
+}
+
+var shortForms = setOf("mr mrs ms dr st prof sgt lt capt col gen rev hon jr sr vs etc no vol fig ch p pp")
+
+func abbreviated(t token) bool {
+	return shortForms[t.text] || utf8.RuneCountInString(t.text) == 1 && t.text != "i"
+}
+
+// piece is a run of the quote's tokens with its places in the story.
+type piece struct {
+	first, last int // tokens of the quote, both included
+	hits        []hit
+	parts       []int // where the run's own sentences start, for one range each
+	marked      bool  // an ellipsis stands before it
+	edits       int
+	changes     []Change
+}
+
+func (p piece) short(r *reading) bool {
+	n := p.last - p.first + 1
+	return n < minPieceWords && r.tokens[p.last].end-r.tokens[p.first].start < minPieceRunes || n < 2
+}
+
+// pieces finds a reading that was put together of unchanged pieces. Sentences
+// are tried before clauses, because fewer seams mean fewer accidents.
+func (a *Anchorer) pieces(r *reading, near int) (Match, bool) {
+	if seams := seamsOf(r); slices.Max(seams) >= seamSentence {
+		if m, ok := a.assemble(r, seams, seamSentence, false, near); ok {
+			return m, true
+		}
+	}
+	if seams := seamsOf(r); slices.Contains(seams, seamClause) {
+		return a.assemble(r, seams, seamClause, false, near)
+	}
+	return Match{}, false
+}
+
+// nearPieces is pieces for a reading of which some sentences are only nearly
+// in the story. It comes after a near match of the whole.
+func (a *Anchorer) nearPieces(r *reading, near int) (Match, bool) {
+	if seams := seamsOf(r); slices.Max(seams) >= seamSentence {
+		return a.assemble(r, seams, seamSentence, true, near)
+	}
+	return Match{}, false
+}
+
+// seamsOf returns the seam before each token, none before the first.
+func seamsOf(r *reading) []seam {
+	seams := make([]seam, len(r.tokens))
+	for i := 1; i < len(seams); i++ {
+		seams[i] = seamBefore(r, i)
+	}
+	return seams
+}
+
+// assemble cuts the quote at seams of at least the given strength, finds each
+// part and chooses places that lie together, in order.
+func (a *Anchorer) assemble(r *reading, seams []seam, least seam, changed bool, near int) (Match, bool) {
+	var ps []piece
+	n := len(seams)
+	for i := 0; i < n; {
+		j := i + 1
+		for j < n && seams[j] != seamMarked {
+			j++
+		}
+		more, ok := a.cover(r, seams, least, changed, i, j)
+		if !ok {
+			return Match{}, false
+		}
+		more[0].marked = i > 0
+		ps = append(ps, more...)
+		i = j
+	}
+	if len(ps) < 2 {
+		return Match{}, false
+	}
+	return a.place(r, ps, seams, least, near)
+}
+
+// cover finds tokens i to j of the quote: whole, or else in the longest runs
+// of its parts; parts that are in the story only nearly if changed allows.
+func (a *Anchorer) cover(r *reading, seams []seam, least seam, changed bool, i, j int) ([]piece, bool) {
+	if hits := a.hits(r.tokens[i:j]); len(hits) > 0 {
+		return []piece{{first: i, last: j - 1, hits: hits, parts: []int{i}}}, true
+	}
+	starts := []int{i}
+	for k := i + 1; k < j; k++ {
+		if seams[k] >= least {
+			starts = append(starts, k)
+		}
+	}
+	starts = append(starts, j)
+	var ps []piece
+	for u := 0; u+1 < len(starts); {
+		v := len(starts) - 1
+		var hits []hit
+		for ; v > u; v-- {
+			if hits = a.hits(r.tokens[starts[u]:starts[v]]); len(hits) > 0 {
+				break
+			}
+		}
+		if v > u {
+			p := piece{first: starts[u], last: starts[v] - 1, hits: hits, parts: starts[u : u+1]}
+			if least >= seamSentence {
+				p.parts = starts[u:v]
+			}
+			ps = append(ps, p)
+			u = v
+			continue
+		}
+		if !changed {
+			return nil, false
+		}
+		p, ok := a.nearPiece(r, starts[u], starts[u+1])
+		if !ok {
+			return nil, false
+		}
+		ps = append(ps, p)
+		u++
+	}
+	return ps, true
+}
+
+// nearPiece finds a part of the quote by a near match.
+func (a *Anchorer) nearPiece(r *reading, i, j int) (piece, bool) {
+	lo, hi := r.tokens[i].start, len(r.text)
+	if j < len(r.tokens) {
+		hi = r.tokens[j].start
+	}
+	sub := newReading(r.text[lo:hi], r.floor)
+	if len(sub.tokens) != j-i {
+		return piece{}, false
+	}
+	m := a.nearly(sub, -1)
+	if m.Class != ClassFuzzy || m.Occurrences != 1 {
+		return piece{}, false
+	}
+	first, _ := slices.BinarySearchFunc(a.toks, m.Ranges[0].Start, func(t storyToken, at int) int { return int(t.start) - at })
+	last, _ := slices.BinarySearchFunc(a.toks, m.Ranges[0].End, func(t storyToken, at int) int { return int(t.start) - at })
+	length := utf8.RuneCountInString(formOf(sub.tokens))
+	edits := int((1-m.Similarity)*float64(length) + 0.5)
+	return piece{first: i, last: j - 1, hits: []hit{{first, last - 1}}, parts: []int{i}, edits: max(1, edits), changes: m.Changes}, true
+}
+
+// place chooses one place for each piece so that the whole lies together, and
+// judges the result.
+func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near int) (Match, bool) {
+	chains, ok := a.chains(ps)
+	if !ok {
+		return Match{}, false
+	}
+	exact, edited := 0, 0
+	for _, p := range ps {
+		n := r.tokens[p.last].end - r.tokens[p.first].start
+		if p.edits > 0 {
+			edited += n
+		} else {
+			exact += n
+		}
+	}
+	if edited > 2*exact {
+		return Match{}, false
+	}
+	var at []Range
+	for _, ch := range chains {
+		at = append(at, Range{int(a.toks[ch[0].first].start), int(a.toks[ch[0].last].end)})
+	}
+	m := choose(ClassPieces, r, at, near)
+	ch := chains[slices.IndexFunc(at, func(p Range) bool { return p == m.Ranges[0] })]
+	if !a.labelled(r, ch[0], ch[len(ch)-1]) {
+		return Match{}, false
+	}
+	why := ""
+	for i, p := range ps {
+		before, after := -1, -1
+		if i > 0 {
+			before = ch[i].first - ch[i-1].last - 1
+		}
+		if i+1 < len(ps) {
+			after = ch[i+1].first - ch[i].last - 1
+		}
+		byside := func(g int) bool { return 0 <= g && g <= beside }
+		if (p.short(r) || p.edits > 0) && !byside(before) && !byside(after) {
+			return Match{}, false
+		}
+		if p.edits > 0 {
+			why = WhyChanged
+			m.Changes = append(m.Changes, p.changes...)
+		}
+		if i == 0 {
+			continue
+		}
+		var left []token // out, between the two places
+		if before >= 0 {
+			left = a.tokens(ch[i-1].last+1, ch[i].first)
+		}
+		hides := func(toks []token) bool {
+			g := guardsOf(a.story, toks)
+			return g.negations > 0 || len(g.numbers) > 0
+		}
+		// What the story says on, in the clause that one piece breaks off, and
+		// before the next, in the clause that it breaks into.
+		tail, head := ch[i-1].last, ch[i].first
+		for !a.clauseEnds(tail) {
+			tail++
+		}
+		for head > 0 && !a.clauseEnds(head-1) {
+			head--
+		}
+		cutOff := hides(a.tokens(ch[i-1].last+1, tail+1)) || hides(a.tokens(head, ch[i].first))
+		inSentence := before >= 0 && !a.sentenceWithin(ch[i-1].last, ch[i].first) && hides(left)
+		oneClause := seams[p.first] != seamClause || before >= 0 && (!a.sentenceWithin(ch[i-1].last, ch[i].first) || a.speechTag(ch[i-1].last, ch[i].first))
+		// Next to a piece a negation turns it around, whatever marks the gap.
+		negated := tail > ch[i-1].last && guardsOf(a.story, a.tokens(ch[i-1].last+1, ch[i-1].last+2)).negations > 0 ||
+			head < ch[i].first && guardsOf(a.story, a.tokens(ch[i].first-1, ch[i].first)).negations > 0
+		switch {
+		case least < seamSentence && !p.marked && !oneClause:
+			// Clauses are joined only around a speech tag or within a sentence.
+			return Match{}, false
+		case least < seamSentence && !p.marked && (before < 0 || hides(left) || int(a.toks[ch[i].first].start-a.toks[ch[i-1].last].end) > clauseGap):
+			return Match{}, false
+		case !p.marked && (cutOff || inSentence), before >= 0 && before <= fewWords && hides(left), negated:
+			// A sentence without its middle is another sentence.
+			return Match{}, false
+		case why != "":
+		case before < 0 || before > apart:
+			why = WhyOrder
+		case cutOff, inSentence, before <= nearGap && hides(left):
+			why = WhyHidden
+		case least < seamSentence && !p.marked:
+			why = WhyElided
+		}
+	}
+	m.Flagged, m.Why = why != "", why
+	m.Ranges = m.Ranges[:0]
+	edits, length := 0, 0
+	for i, p := range ps {
+		edits += p.edits
+		length += utf8.RuneCountInString(formOf(r.tokens[p.first : p.last+1]))
+		// A place holds the piece's tokens one for one, unless it is near.
+		for k, from := range p.parts {
+			h := hit{ch[i].first + from - p.first, ch[i].last}
+			last := p.last
+			if k+1 < len(p.parts) {
+				last = p.parts[k+1] - 1
+				h.last = ch[i].first + last - p.first
+			}
+			m.Ranges = append(m.Ranges, a.outer(r, last, h))
+		}
+	}
+	m.Similarity = 1 - float64(edits)/float64(max(1, length))
+	return m, true
+}
+
+// speechTag reports that what stands between story tokens i and j is told
+// between two parts of direct speech.
+func (a *Anchorer) speechTag(i, j int) bool {
+	mark := func(s string) bool {
+		return strings.ContainsFunc(s, func(r rune) bool { return plainMark(r) == '"' })
+	}
+	return mark(a.gap(i)) && mark(a.gap(j-1))
+}
+
+// sentenceWithin reports whether a sentence ends somewhere between story
+// tokens i and j.
+func (a *Anchorer) sentenceWithin(i, j int) bool {
+	for ; i < j; i++ {
+		if a.sentenceEnds(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// chains returns the ways to place the pieces that lie together best: more
+// than one if a whole passage is repeated. ok is false if there are none, or
+// too many places to compare.
+func (a *Anchorer) chains(ps []piece) ([][]hit, bool) {
+	const most = 1 << 21 // comparisons
+	type cell struct{ cost, next int }
+	work := 0
+	for i := range ps[1:] {
+		work += len(ps[i].hits) * len(ps[i+1].hits)
+	}
+	if work > most {
+		return nil, false
+	}
+	// From the last piece back, the best continuation of each place.
+	table := make([][]cell, len(ps))
+	for i := len(ps) - 1; i >= 0; i-- {
+		table[i] = make([]cell, len(ps[i].hits))
+		if i == len(ps)-1 {
+			continue
+		}
+		for x, h := range ps[i].hits {
+			best := cell{cost: -1}
+			for y, g := range ps[i+1].hits {
+				gap := g.first - h.last - 1
+				if gap < 0 {
+					gap = backwards + max(0, h.first-g.last-1)
+					if g.first <= h.last && h.first <= g.last {
+						continue // a piece does not stand inside another
+					}
+				}
+				if t := table[i+1][y].cost; t >= 0 && (best.cost < 0 || gap+t < best.cost) {
+					best = cell{gap + t, y}
+				}
+			}
+			table[i][x] = best
+		}
+	}
+	least := -1
+	for _, c := range table[0] {
+		if c.cost >= 0 && (least < 0 || c.cost < least) {
+			least = c.cost
+		}
+	}
+	if least < 0 {
+		return nil, false
+	}
+	var out [][]hit
+	for x, c := range table[0] {
+		if c.cost != least {
+			continue
+		}
+		ch := make([]hit, len(ps))
+		for i := range ps {
+			ch[i] = ps[i].hits[x]
+			x = table[i][x].next
+		}
+		out = append(out, ch)
+	}
+	return out, true
+}
