@@ -7,316 +7,365 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/retcon-bench/retcon/schemas"
 )
 
-// ClusterError stops a run in which one story has more duplicates than
-// DedupRecipe.MaxCluster allows: a sign of broken input (a placeholder text, a
-// licence page in every record), not of a popular tale.
-type ClusterError struct {
-	KeptID   string
-	Size     int // stories, the kept one among them
-	Max      int
-	Evidence []schemas.Duplicate // of every story in it, sorted by story_id
-}
-
-func (e *ClusterError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "dedup: %d stories are duplicates of %s, more than max_cluster %d:", e.Size-1, e.KeptID, e.Max)
-	for i, d := range e.Evidence {
-		if i == 5 {
-			fmt.Fprintf(&b, " and %d more", len(e.Evidence)-i)
-			break
-		}
-		fmt.Fprintf(&b, " %s (%s, Jaccard %.4f, containment %.4f),", d.StoryID, d.Kind, d.Jaccard, d.Containment)
-	}
-	return strings.TrimSuffix(b.String(), ",") + "; look at the texts, then mend the corpus or raise dedup.max_cluster"
-}
-
-// Decisions says what becomes of every story that Choose saw.
-type Decisions struct {
-	// Duplicates is the evidence: one line for each story that does not stay,
-	// sorted by story_id.
-	Duplicates []schemas.Duplicate
-
-	kept map[string]bool
-}
-
 // Choose decides which stories stay. fetch reads a story back; it is called
-// for the stories of candidate pairs only, at most one text a worker is held
-// beside a bounded number of shingle sets. The decisions depend on the stories
-// and the settings alone, not on the order of sigs.
+// for the stories of candidate pairs only, and no more than one text a worker
+// is held beside a bounded number of shingle sets. The decisions depend on the
+// stories and the settings alone, not on the order of sigs, the number of
+// workers or the memory limit.
 //
 // Errors: two signatures of one id, a fetch that fails, settings out of range,
-// and [*ClusterError].
-func Choose(ctx context.Context, sigs []Signature, fetch func(id string) (schemas.Story, error), set Settings) (*Decisions, error) {
-	if err := set.check(); err != nil {
-		return nil, err
-	}
-	c := &chooser{ctx: ctx, fetch: fetch, set: set.withDefaults(), sigs: slices.Clone(sigs), cache: map[int]*shingled{}}
-	slices.SortFunc(c.sigs, c.before)
-	seen := map[string]bool{}
-	for _, s := range c.sigs {
-		if s.ID == "" || seen[s.ID] {
-			return nil, fmt.Errorf("dedup: two stories have the id %q", s.ID)
+// a full disk, and [*ClusterError].
+func Choose(ctx context.Context, sigs []Signature, fetch Fetch, set Settings) (*Decisions, error) {
+	x := NewIndex(set)
+	defer x.Close()
+	for _, s := range sigs {
+		if err := x.Add(s); err != nil {
+			return nil, err
 		}
-		seen[s.ID] = true
 	}
-	return c.choose()
+	return x.Choose(ctx, fetch)
 }
 
-// chooser works on signatures in order of preference.
+// chooser makes one choice. It names stories by rank: their place in the order
+// of preference, ours first and then those they are compared with.
 type chooser struct {
 	ctx   context.Context
-	fetch func(id string) (schemas.Story, error)
 	set   Settings
-	sigs  []Signature
-	cache map[int]*shingled
-	w     signer
+	index *Index
+	ours  int // ranks below are stories of this run
+	fetch []Fetch
+
+	order  []int32        // signature of each rank
+	rank   []int32        // rank of each signature
+	copyOf map[int32]bool // ranks whose words an earlier rank has
 }
 
-// before is the order in which copies are preferred.
-func (c *chooser) before(a, b Signature) int {
-	early := func(s Signature) int {
-		if c.set.Earlier[s.ID] {
-			return 0
-		}
-		return 1
+func newChooser(ctx context.Context, x *Index, ours int, fetch Fetch) (*chooser, error) {
+	c := &chooser{ctx: ctx, set: x.set, index: x, ours: ours, fetch: []Fetch{fetch}, copyOf: map[int32]bool{}}
+	c.order = make([]int32, len(x.sigs))
+	c.rank = make([]int32, len(x.sigs))
+	for i := range c.order {
+		c.order[i] = int32(i)
 	}
-	return cmp.Or(cmp.Compare(early(a), early(b)), cmp.Compare(a.Corpus, b.Corpus), cmp.Compare(b.Words, a.Words),
+	slices.SortFunc(c.order[:ours], func(i, j int32) int { return cmp.Compare(x.sigs[i].ID, x.sigs[j].ID) })
+	for r := 1; r < ours; r++ {
+		if id := c.sig(int32(r)).ID; id == c.sig(int32(r-1)).ID {
+			return nil, fmt.Errorf("dedup: two stories have the id %s", id)
+		}
+	}
+	slices.SortFunc(c.order[:ours], func(i, j int32) int { return c.before(&x.sigs[i], &x.sigs[j]) })
+	from := ours
+	for _, a := range c.set.Compare {
+		slices.SortFunc(c.order[from:from+len(a.sigs)], func(i, j int32) int { return c.before(&x.sigs[i], &x.sigs[j]) })
+		from += len(a.sigs)
+	}
+	for r, i := range c.order {
+		c.rank[i] = int32(r)
+	}
+	return c, nil
+}
+
+func (c *chooser) sig(rank int32) *Signature { return &c.index.sigs[c.order[rank]] }
+
+// before is the order in which copies are preferred, but for that of stories
+// within stories, which needs their texts (see decide).
+func (c *chooser) before(a, b *Signature) int {
+	return cmp.Or(c.late(a)-c.late(b), cmp.Compare(a.Corpus, b.Corpus), cmp.Compare(b.Words, a.Words),
 		cmp.Compare(a.Litter, b.Litter), cmp.Compare(a.ID, b.ID))
 }
 
-// edge says that two stories, the preferred one first, are duplicates.
+// late is 0 for a story that an earlier release kept, else 1.
+func (c *chooser) late(s *Signature) int {
+	if c.set.Earlier[s.ID] {
+		return 0
+	}
+	return 1
+}
+
+// choose runs the parts of the choice one after the other.
+func (c *chooser) choose() (*Decisions, error) {
+	copies, err := c.exact()
+	if err != nil {
+		return nil, err
+	}
+	pairs := newTally(&c.index.spill)
+	if err := c.candidates(pairs); err != nil {
+		return nil, err
+	}
+	edges, err := c.verify(pairs)
+	if err != nil {
+		return nil, err
+	}
+	edges, cleared, err := c.dropBoilerplate(edges)
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.decide(copies, edges)
+	if err != nil {
+		return nil, err
+	}
+	d.Boilerplate = cleared
+	return d, nil
+}
+
+// edge says that two stories are duplicates; a has the lower rank.
 type edge struct {
-	a, b   int
+	a, b   int32
+	inner  int32 // the one contained in the other; -1 where it goes both ways
 	kind   string
-	shared int // bands
+	bands  int // shared
+	marks  int // shared excerpt marks
+	common int // those of them that many stories have
 	overlap
 }
 
-func (c *chooser) choose() (*Decisions, error) {
-	edges, err := c.exact()
-	if err != nil {
-		return nil, err
+// exact finds stories of the same words. Among ours each is joined to the
+// first of its kind, in order of rank; those that other releases have are
+// joined to all of ours through that first one.
+func (c *chooser) exact() ([]edge, error) {
+	byHash := slices.Clone(c.order)
+	hash := func(i int32) [2]uint64 { return c.index.sigs[i].Hash }
+	slices.SortFunc(byHash, func(i, j int32) int {
+		a, b := hash(i), hash(j)
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]), cmp.Compare(c.rank[i], c.rank[j]))
+	})
+	var edges []edge
+	for i := 0; i < len(byHash); {
+		j := i + 1
+		for j < len(byHash) && hash(byHash[j]) == hash(byHash[i]) {
+			j++
+		}
+		if j-i > 1 && c.rank[byHash[i]] < int32(c.ours) {
+			var err error
+			if edges, err = c.compareCopies(edges, byHash[i:j]); err != nil {
+				return nil, err
+			}
+		}
+		i = j
 	}
-	near, err := c.near()
-	if err != nil {
-		return nil, err
-	}
-	return c.decide(append(edges, near...))
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.a, b.a), cmp.Compare(a.b, b.b)) })
+	return edges, nil
 }
 
-// exact joins stories of equal folded text to the first of them.
-func (c *chooser) exact() ([]edge, error) {
-	type key struct {
-		hash  [2]uint64
-		query bool
-	}
-	groups := map[key][]int{}
-	var order []key
-	for i, s := range c.sigs {
-		k := key{s.Hash, s.Query}
-		if len(groups[k]) == 0 {
-			order = append(order, k)
+// compareCopies compares the words of stories of equal hash, byte by byte.
+func (c *chooser) compareCopies(edges []edge, group []int32) ([]edge, error) {
+	var w signer
+	words := func(i int32) ([]byte, error) {
+		s, err := c.read(c.rank[i])
+		if err != nil {
+			return nil, err
 		}
-		groups[k] = append(groups[k], i)
+		w.fold(s.Text)
+		if len(w.hashes) == 0 {
+			return []byte(s.Text), nil
+		}
+		return w.bytes(), nil
 	}
-	var edges []edge
-	for _, k := range order {
-		group := groups[k]
-		for len(group) > 1 { // more than once only when hashes collide
-			first, err := c.folded(group[0])
+	for len(group) > 1 && c.rank[group[0]] < int32(c.ours) {
+		first, err := words(group[0])
+		if err != nil {
+			return nil, err
+		}
+		first = bytes.Clone(first)
+		var rest []int32
+		for _, i := range group[1:] {
+			other, err := words(i)
 			if err != nil {
 				return nil, err
 			}
-			var rest []int
-			for _, i := range group[1:] {
-				other, err := c.folded(i)
-				if err != nil {
-					return nil, err
-				}
-				if bytes.Equal(first, other) {
-					edges = append(edges, edge{a: group[0], b: i, kind: KindExact, overlap: overlap{1, 1}, shared: c.set.Bands})
-				} else {
-					rest = append(rest, i)
-				}
+			// Equal hashes of different words, or of a story and a query, are
+			// left for another round.
+			if c.index.sigs[i].Query != c.index.sigs[group[0]].Query || !bytes.Equal(first, other) {
+				rest = append(rest, i)
+				continue
 			}
-			group = rest
+			edges = append(edges, edge{
+				a: c.rank[group[0]], b: c.rank[i], inner: -1, kind: KindExact, overlap: overlap{1, 1},
+				bands: c.set.Bands, marks: int(c.index.marks[i]),
+			})
+			if c.rank[i] < int32(c.ours) {
+				c.copyOf[c.rank[i]] = true
+			}
 		}
+		group = rest
 	}
 	return edges, nil
 }
 
-// folded reads the folded text of a story.
-func (c *chooser) folded(i int) ([]byte, error) {
-	s, err := c.read(i)
-	if err != nil {
-		return nil, err
-	}
-	c.w.fold(s.Text)
-	if len(c.w.hashes) == 0 {
-		return []byte(s.Text), nil
-	}
-	return bytes.Clone(c.w.bytes()), nil
-}
-
-func (c *chooser) read(i int) (schemas.Story, error) {
+// read reads a story back.
+func (c *chooser) read(rank int32) (schemas.Story, error) {
 	if err := c.ctx.Err(); err != nil {
 		return schemas.Story{}, err
 	}
-	s, err := c.fetch(c.sigs[i].ID)
+	fetch, where := c.fetch[0], ""
+	if n := int(rank) - c.ours; n >= 0 {
+		for _, a := range c.set.Compare {
+			if n < len(a.sigs) {
+				fetch, where = a.fetch, " of "+a.Name
+				break
+			}
+			n -= len(a.sigs)
+		}
+	}
+	s, err := fetch(c.sig(rank).ID)
 	if err != nil {
-		return s, fmt.Errorf("dedup: reading %s back: %w", c.sigs[i].ID, err)
+		return s, fmt.Errorf("dedup: reading %s%s back: %w", c.sig(rank).ID, where, err)
 	}
 	return s, nil
 }
 
-// near finds candidates by shared bands and excerpt marks and measures them.
-func (c *chooser) near() ([]edge, error) {
-	type bucket struct {
-		band int
-		key  uint32
-	}
-	buckets := map[bucket][]int{}
-	for i, s := range c.sigs {
-		if len(s.Keys) == 0 {
-			continue
+// pairKind says by what a candidate pair was found.
+type pairKind uint64
+
+const (
+	byBand   pairKind = iota // a band key
+	byMark                   // an excerpt mark
+	byCommon                 // an excerpt mark that many stories have
+)
+
+// pair puts two ranks and a kind into one word, in which order a tally sorts.
+func pair(a, b int32, kind pairKind) uint64 { return uint64(a)<<33 | uint64(b)<<2 | uint64(kind) }
+
+func unpair(v uint64) (a, b int32, kind pairKind) {
+	return int32(v >> 33), int32(v >> 2 & maxStories), pairKind(v & 3)
+}
+
+const (
+	// fullBand and fullMark are the sizes of a bucket up to which all its
+	// pairs are candidates. In a larger one each story is paired with the
+	// first hubs of it alone: a large bucket is either one giant cluster, whose
+	// members are duplicates of its first, or a passage that says nothing
+	// about the rest of the texts, and then true pairs meet in other buckets.
+	fullBand = 64
+	fullMark = 32
+	hubs     = 8
+)
+
+// candidates tallies the pairs of stories that share band keys or excerpt
+// marks.
+func (c *chooser) candidates(pairs *tally) error {
+	add := func(a, b int32, kind pairKind) error { return pairs.add(pair(a, b, kind)) }
+	if c.set.Index == IndexMinhashLSH {
+		if err := c.lshPairs(c.ctx, add); err != nil {
+			return err
 		}
-		for b, k := range s.Keys {
-			buckets[bucket{min(b, c.set.Bands), k}] = append(buckets[bucket{min(b, c.set.Bands), k}], i)
+	} else {
+		for band := range c.set.Bands {
+			err := c.buckets(band, func(ranks []int32) error { return c.join(ranks, fullBand, byBand, add) })
+			if err != nil {
+				return err
+			}
 		}
 	}
-	bands := map[[2]int]int{}
-	for b, members := range buckets {
-		for i, x := range members {
-			for _, y := range members[i+1:] {
-				if b.band < c.set.Bands {
-					bands[[2]int{x, y}]++
-				} else {
-					bands[[2]int{x, y}] += 0
+	if !c.set.Excerpts {
+		return nil
+	}
+	return c.buckets(c.set.Bands, func(ranks []int32) error {
+		kind := byMark
+		if c.set.Boilerplate > 0 && len(ranks) >= c.set.Boilerplate {
+			kind = byCommon
+		}
+		if len(ranks) > fullMark { // what holds an excerpt is long
+			slices.SortFunc(ranks, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(c.sig(b).Words, c.sig(a).Words), cmp.Compare(a, b))
+			})
+		}
+		return c.join(ranks, fullMark, kind, add)
+	})
+}
+
+// buckets calls f with the ranks of the stories that share a key of a column,
+// in order, copies left out.
+func (c *chooser) buckets(col int, f func(ranks []int32) error) error {
+	var key uint64
+	var ranks []int32
+	done := func() error {
+		if len(ranks) < 2 {
+			return nil
+		}
+		slices.Sort(ranks)
+		return f(ranks)
+	}
+	for v, err := range c.index.column(c.ctx, col) {
+		if err != nil {
+			return err
+		}
+		if v>>32 != key {
+			if err := done(); err != nil {
+				return err
+			}
+			key, ranks = v>>32, ranks[:0]
+		}
+		if r := c.rank[uint32(v)]; !c.copyOf[r] {
+			ranks = append(ranks, r)
+		}
+	}
+	return done()
+}
+
+// join adds the pairs of a bucket.
+func (c *chooser) join(ranks []int32, full int, kind pairKind, add func(a, b int32, kind pairKind) error) error {
+	one := func(a, b int32) error {
+		if a == b || min(a, b) >= int32(c.ours) {
+			return nil // two stories of others
+		}
+		return add(min(a, b), max(a, b), kind)
+	}
+	if len(ranks) <= full {
+		for i, a := range ranks {
+			for _, b := range ranks[i+1:] {
+				if err := one(a, b); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	// Hubs of both sides, so that ours meet the others.
+	var centres [2][]int32
+	side := func(r int32) int {
+		if r < int32(c.ours) {
+			return 0
+		}
+		return 1
+	}
+	for _, r := range ranks {
+		if s := side(r); len(centres[s]) < hubs {
+			centres[s] = append(centres[s], r)
+		}
+	}
+	for _, r := range ranks {
+		for s, hub := range centres {
+			for _, h := range hub {
+				// Two hubs meet once.
+				if s == side(r) && h >= r && slices.Contains(hub, r) {
+					continue
+				}
+				if s == 0 && side(r) == 1 && slices.Contains(centres[1], r) {
+					continue
+				}
+				if err := one(h, r); err != nil {
+					return err
 				}
 			}
 		}
 	}
-	pairs := make([][2]int, 0, len(bands))
-	for p := range bands {
-		pairs = append(pairs, p)
-	}
-	slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	var edges []edge
-	for _, p := range pairs {
-		if c.sigs[p[0]].Hash == c.sigs[p[1]].Hash {
-			continue
-		}
-		a, err := c.shingles(p[0])
-		if err != nil {
-			return nil, err
-		}
-		b, err := c.shingles(p[1])
-		if err != nil {
-			return nil, err
-		}
-		o := measure(a.set, b.set)
-		if kind := o.kind(a, b, c.set); kind != "" {
-			edges = append(edges, edge{a: p[0], b: p[1], kind: kind, overlap: o, shared: bands[p]})
-		}
-	}
-	return edges, nil
+	return nil
 }
 
-func (c *chooser) shingles(i int) (*shingled, error) {
-	if s := c.cache[i]; s != nil {
-		return s, nil
+// likely reports whether two texts of a and b excerpt marks that share so many
+// may be duplicates. Marks are a sample: the bounds are three deviations under
+// the threshold for containment, and two for Jaccard, which the bands find.
+func likely(shared, a, b int, set Settings) bool {
+	bound := func(share float64, n int, deviations float64) bool {
+		x := float64(n)
+		return float64(shared)+deviations*math.Sqrt(share*(1-share)*x) >= share*x
 	}
-	s, err := c.read(i)
-	if err != nil {
-		return nil, err
-	}
-	sh := c.w.shingle(s.Text, c.set.Shingle)
-	c.cache[i] = sh
-	return sh, nil
-}
-
-// decide lets every story stay that is no duplicate of one that stays.
-func (c *chooser) decide(edges []edge) (*Decisions, error) {
-	by := make([][]edge, len(c.sigs))
-	for _, e := range edges {
-		by[e.b] = append(by[e.b], e)
-	}
-	kept := make([]bool, len(c.sigs))
-	d := &Decisions{kept: map[string]bool{}}
-	size := map[int]int{}
-	var of []int
-	for i, s := range c.sigs {
-		slices.SortFunc(by[i], func(x, y edge) int { return cmp.Or(cmp.Compare(y.jaccard, x.jaccard), cmp.Compare(x.a, y.a)) })
-		at := slices.IndexFunc(by[i], func(e edge) bool { return kept[e.a] })
-		if at < 0 {
-			kept[i] = true
-			d.kept[s.ID] = true
-			continue
-		}
-		e := by[i][at]
-		size[e.a]++
-		of = append(of, e.a)
-		d.Duplicates = append(d.Duplicates, schemas.Duplicate{
-			StoryID: s.ID, KeptID: c.sigs[e.a].ID, Kind: e.kind,
-			Jaccard: round4(e.jaccard), Containment: round4(e.containment), SharedBands: e.shared,
-		})
-	}
-	for i := range d.Duplicates {
-		d.Duplicates[i].ClusterSize = size[of[i]] + 1
-	}
-	slices.SortFunc(d.Duplicates, func(a, b schemas.Duplicate) int { return strings.Compare(a.StoryID, b.StoryID) })
-	for i, s := range c.sigs {
-		if c.set.MaxCluster > 0 && size[i]+1 > c.set.MaxCluster {
-			err := &ClusterError{KeptID: s.ID, Size: size[i] + 1, Max: c.set.MaxCluster}
-			for _, dup := range d.Duplicates {
-				if dup.KeptID == s.ID {
-					err.Evidence = append(err.Evidence, dup)
-				}
-			}
-			return nil, err
-		}
-	}
-	return d, nil
-}
-
-// Apply returns s with its group_id and this step's provenance, or the record
-// of its being set aside: reason exact, near, contained or excerpt, with the
-// kept story and the figures as evidence. A story that Choose did not see is
-// set aside as not_signed.
-func (d *Decisions) Apply(s schemas.Story) (schemas.Story, *schemas.Dropped) {
-	if d.kept[s.StoryID] {
-		s.GroupID = s.StoryID
-		s.Provenance = append(slices.Clip(s.Provenance), schemas.Provenance{Step: "dedup", Version: Version, InputHash: s.TextHash})
-		return s, nil
-	}
-	i, ok := slices.BinarySearchFunc(d.Duplicates, s.StoryID, func(d schemas.Duplicate, id string) int { return strings.Compare(d.StoryID, id) })
-	if !ok {
-		return s, &schemas.Dropped{ID: s.StoryID, Stage: "dedup", Reason: NotSigned, Detail: "The story was not among those that dedup chose from."}
-	}
-	dup := d.Duplicates[i]
-	s.GroupID = dup.KeptID
-	return s, &schemas.Dropped{
-		ID: s.StoryID, Stage: "dedup", Reason: dup.Kind, Detail: details[dup.Kind] + " " + dup.KeptID + ".",
-		Evidence: []schemas.KeyValue{
-			{Key: "kept_id", Value: dup.KeptID},
-			{Key: "jaccard", Value: strconv.FormatFloat(dup.Jaccard, 'f', 4, 64)},
-			{Key: "containment", Value: strconv.FormatFloat(dup.Containment, 'f', 4, 64)},
-			{Key: "shared_bands", Value: strconv.Itoa(dup.SharedBands)},
-			{Key: "cluster_size", Value: strconv.Itoa(dup.ClusterSize)},
-		},
-	}
-}
-
-var details = map[string]string{
-	KindExact:     "The same words as",
-	KindNear:      "Much the same text as",
-	KindContained: "Most of it stands in",
-	KindExcerpt:   "A passage of",
+	return bound(set.Containment, min(a, b), 3) || bound(set.Jaccard, a+b-shared, 2)
 }

@@ -18,8 +18,8 @@ func story(id, text string) schemas.Story {
 
 func defaults() Settings { return Settings{DedupRecipe: schemas.DefaultRecipe().Dedup} }
 
-// run takes stories through the three calls.
-func run(t testing.TB, set Settings, stories ...schemas.Story) (*Decisions, error) {
+// dedupe takes stories through the three calls.
+func dedupe(t testing.TB, set Settings, stories ...schemas.Story) (*Decisions, error) {
 	t.Helper()
 	by := map[string]schemas.Story{}
 	var sigs []Signature
@@ -38,7 +38,7 @@ func run(t testing.TB, set Settings, stories ...schemas.Story) (*Decisions, erro
 }
 
 func TestShortTextsAreComparedWhole(t *testing.T) { // C50
-	d, err := run(t, defaults(), story("a:1", "The cat slept"), story("a:2", "A dog ran"), story("a:3", "the cat  slept!"))
+	d, err := dedupe(t, defaults(), story("a:1", "The cat slept"), story("a:2", "A dog ran"), story("a:3", "the cat  slept!"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestNearAndExcerpt(t *testing.T) {
 	}
 	a := words(1, 2000)
 	f := strings.Fields(a)
-	d, err := run(t, defaults(), story("a:whole", a), story("a:near", strings.Replace(a, f[700], "x", 1)),
+	d, err := dedupe(t, defaults(), story("a:whole", a), story("a:near", strings.Replace(a, f[700], "x", 1)),
 		story("a:excerpt", strings.Join(f[900:1100], " ")), story("a:other", words(2, 2000)))
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,19 @@ type Settings struct {
 	// do not move from release to release.
 	Earlier map[string]bool
 
+	// Compare holds the earlier releases and corpora whose stories are set
+	// aside here as seen_before or, with DedupRecipe.Mark, marked in
+	// Story.Seen.
+	Compare []*Against
+
+	// Memory bounds, in bytes, what Choose holds beside ids and fixed-size
+	// records (about 120 bytes a story): beyond it sorted keys and pairs go
+	// to temporary files. 0 holds everything in memory. The decisions do not
+	// depend on it.
+	Memory int64
+	// TempDir is where those files go; empty is the system's place.
+	TempDir string
+
 	// Workers verify candidates at the same time, each calling fetch; 0 is
 	// one. The decisions do not depend on it.
 	Workers int
@@ -61,6 +74,12 @@ func (s Settings) check() error {
 		return fmt.Errorf("dedup: jaccard is %v; it must be over 0 and at most 1", s.Jaccard)
 	case !(s.Containment >= 0 && s.Containment <= 1):
 		return fmt.Errorf("dedup: containment is %v; it must be over 0 and at most 1", s.Containment)
+	case s.Index != "" && s.Index != IndexBands && s.Index != IndexMinhashLSH:
+		return fmt.Errorf("dedup: no index is called %q; choose %s or %s", s.Index, IndexBands, IndexMinhashLSH)
+	case s.Index == IndexMinhashLSH && s.Memory > 0:
+		return fmt.Errorf("dedup: index %s keeps all signatures in memory; it takes no memory limit", IndexMinhashLSH)
+	case s.Boilerplate < 0 || s.Boilerplate == 1:
+		return fmt.Errorf("dedup: boilerplate is %d stories; it must be 0 (off) or at least 2", s.Boilerplate)
 	case s.MaxCluster < 0:
 		return fmt.Errorf("dedup: max_cluster is %d; it must be 0 (no limit) or more", s.MaxCluster)
 	}

@@ -29,8 +29,9 @@ type Signature struct {
 	Corpus uint16 // place of the story's corpus in Settings.Corpora; those not listed come last
 	Query  bool   // compared whole, and with queries only
 	Hash   [2]uint64
-	// Keys are the band keys, in band order, and behind them the excerpt
-	// marks in increasing order. Short texts have neither.
+	// Keys are the band keys, in band order (the minimum hashes themselves
+	// where the index is minhash-lsh), and behind them the excerpt marks in
+	// increasing order. Texts that are compared whole have neither.
 	Keys []uint32
 }
 
@@ -65,17 +66,17 @@ func (w *signer) sign(s schemas.Story, set Settings) Signature {
 		return sig
 	}
 	w.shingles = appendShingles(w.shingles[:0], w.hashes, set.Shingle)
-	n := set.Bands
+	w.marks = w.marks[:0]
 	if set.Excerpts {
-		w.marks = appendMarks(w.marks[:0], w.shingles)
-		n += len(w.marks)
+		w.marks = appendMarks(w.marks, w.shingles)
 	}
-	sig.Keys = make([]uint32, 0, n)
 	w.values = minima(w.values, w.shingles, set.Bands*set.Rows)
-	sig.Keys = appendBands(sig.Keys, w.values, set.Bands, set.Rows)
-	if set.Excerpts {
-		sig.Keys = append(sig.Keys, w.marks...)
+	if set.Index == IndexMinhashLSH {
+		sig.Keys = append(make([]uint32, 0, len(w.values)+len(w.marks)), w.values...)
+	} else {
+		sig.Keys = appendBands(make([]uint32, 0, set.Bands+len(w.marks)), w.values, set.Bands, set.Rows)
 	}
+	sig.Keys = append(sig.Keys, w.marks...)
 	return sig
 }
 
@@ -128,9 +129,9 @@ const (
 // stay empty borrow from others by optimal densification (Shrivastava, ICML
 // 2017): bin b asks the bins h(b,1), h(b,2), ... until one has a value.
 func minima(v []uint32, shingles []uint64, n int) []uint32 {
-	perms := (n + bins - 1) / bins
-	perms += perms & 1 // two at a time
-	v = slices.Grow(v[:0], perms*bins)[:perms*bins]
+	n = roundUp(n)
+	perms := n / bins
+	v = slices.Grow(v[:0], n)[:n]
 	for i := range v {
 		v[i] = empty
 	}
@@ -148,6 +149,10 @@ func minima(v []uint32, shingles []uint64, n int) []uint32 {
 	}
 	return densify(v)
 }
+
+// roundUp is the number of values that minima makes for n: permutations are
+// computed two at a time.
+func roundUp(n int) int { return (n + 2*bins - 1) / (2 * bins) * (2 * bins) }
 
 func densify(v []uint32) []uint32 {
 	full := slices.Clone(v)

@@ -7,14 +7,12 @@ import (
 	"slices"
 )
 
-// Kinds of duplicates, and the reasons of [Decisions.Apply].
+// Kinds of duplicates, and reasons of [Decisions.Apply].
 const (
 	KindExact     = "exact"     // the same words in the same order
-	KindNear      = "near"      // much the same: Jaccard
+	KindNear      = "near"      // much the same text: Jaccard
 	KindContained = "contained" // most of it stands in a longer story, in passages that lie apart
 	KindExcerpt   = "excerpt"   // most of it is one passage of a longer story
-	SeenBefore    = "seen_before"
-	NotSigned     = "not_signed" // Apply met a story that Choose did not see
 )
 
 // shingled is a text as verification needs it.
@@ -23,9 +21,7 @@ type shingled struct {
 	set []uint64 // the same, sorted, without repeats
 }
 
-func (s *shingled) bytes() int { return 8 * (cap(s.seq) + cap(s.set)) }
-
-// shingle cuts text as Sign does; words says how many words it has.
+// shingle cuts text as Sign does, into shingles of n words.
 func (w *signer) shingle(text string, n int) *shingled {
 	w.fold(text)
 	if len(w.hashes) < n {
@@ -37,31 +33,18 @@ func (w *signer) shingle(text string, n int) *shingled {
 	return &shingled{seq, slices.Compact(set)}
 }
 
-// shared counts the common elements of two sorted lists.
-func shared(a, b []uint64) int {
-	n := 0
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] < b[0]:
-			a = a[1:]
-		case a[0] > b[0]:
-			b = b[1:]
-		default:
-			n++
-			a, b = a[1:], b[1:]
-		}
-	}
-	return n
-}
-
 // overlap is what two texts have in common.
 type overlap struct {
 	jaccard     float64
 	containment float64 // of the smaller set in the larger
 }
 
+// measure compares two sorted sets.
 func measure(a, b []uint64) overlap {
-	n := shared(a, b)
+	n := 0
+	for range both(a, b) {
+		n++
+	}
 	if n == 0 {
 		return overlap{}
 	}
@@ -71,36 +54,39 @@ func measure(a, b []uint64) overlap {
 	}
 }
 
-// kind names the duplicate, or is empty for two different texts.
-func (o overlap) kind(a, b *shingled, set Settings) string {
-	switch {
-	case o.jaccard >= set.Jaccard:
-		return KindNear
-	case o.containment < set.Containment:
-		return ""
+// both yields the common elements of two sorted sets.
+func both(a, b []uint64) func(yield func(uint64) bool) {
+	return func(yield func(uint64) bool) {
+		for i, j := 0, 0; i < len(a) && j < len(b); {
+			switch x, y := a[i], b[j]; {
+			case x < y:
+				i++
+			case x > y:
+				j++
+			default:
+				if !yield(x) {
+					return
+				}
+				i++
+				j++
+			}
+		}
 	}
-	if len(a.set) > len(b.set) {
-		a, b = b, a
-	}
-	if onePassage(a, b) {
-		return KindExcerpt
-	}
-	return KindContained
 }
 
-// onePassage reports whether the shingles of a that stand in b lie together
+// onePassage reports whether the shingles of in that stand in out lie together
 // there: the middle nine tenths of them within a stretch of one and a half
-// times a's length. (A tenth may be phrases that stand anywhere.)
-func onePassage(a, b *shingled) bool {
+// times in's length. (A tenth may be phrases that stand anywhere.)
+func onePassage(in, out *shingled) bool {
 	var at []int
-	for i, h := range b.seq {
-		if _, ok := slices.BinarySearch(a.set, h); ok {
+	for i, h := range out.seq {
+		if _, ok := slices.BinarySearch(in.set, h); ok {
 			at = append(at, i)
 		}
 	}
 	cut := len(at) / 20
 	at = at[cut : len(at)-cut]
-	return len(at) > 0 && at[len(at)-1]-at[0] < len(a.seq)+len(a.seq)/2
+	return len(at) > 0 && at[len(at)-1]-at[0] < len(in.seq)+len(in.seq)/2
 }
 
 // round4 rounds to 4 decimals, as derived figures are released.

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/ingest/fairytaleqa"
+	"github.com/retcon-bench/retcon/ingest/gutenberg"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform/dedup"
+)
+
+// shared is the folder of real corpora; tests that need it are skipped without.
+func shared(t testing.TB) string {
+	dir := os.Getenv("RETCON_SHARED")
+	if dir == "" {
+		t.Skip("set RETCON_SHARED to the folder that holds corpora/ to run on real stories")
+	}
+	return filepath.Join(dir, "corpora")
+}
+
+// knownPair is a line of known_duplicates.tsv.
+type knownPair struct {
+	pathA, titleA, pathB, titleB, kind string
+	jaccard, containment               float64
+}
+
+func (p knownPair) String() string {
+	short := func(path string) string { return strings.TrimSuffix(filepath.Base(path), "-story.csv") }
+	return fmt.Sprintf("%s %s (%.3f/%.3f): %s %q, %s %q", p.kind, "J/C", p.jaccard, p.containment, short(p.pathA), p.titleA, short(p.pathB), p.titleB)
+}
+
+func readKnown(t testing.TB, root string) []knownPair {
+	f, err := os.Open(filepath.Join(root, "known_duplicates.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var pairs []knownPair
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		c := strings.Split(sc.Text(), "\t")
+		if c[0] == "path_a" {
+			continue
+		}
+		j, _ := strconv.ParseFloat(c[5], 64)
+		k, _ := strconv.ParseFloat(c[6], 64)
+		pairs = append(pairs, knownPair{c[0], c[1], c[2], c[3], c[4], j, k})
+	}
+	if len(pairs) == 0 {
+		t.Fatal("known_duplicates.tsv is empty")
+	}
+	return pairs
+}
+
+// load reads all stories of a corpus at root.
+func load(t testing.TB, c ingest.Corpus, root string, settings string) []schemas.Story {
+	t.Helper()
+	if settings == "" {
+		settings = string(c.Defaults)
+	}
+	var all []schemas.Story
+	for item, err := range c.Open(context.Background(), root, []byte(settings)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := item.Load(context.Background())
+		if err != nil {
+			t.Fatal(item.Name, err)
+		}
+		all = append(all, b.Stories...)
+	}
+	return all
+}
+
+// realStories are the tales of the shared corpora: Gutenberg, FairytaleQA and
+// the lines of the WritingPrompts samples that the known pairs name.
+func realStories(t testing.TB, root string, pairs []knownPair) []schemas.Story {
+	all := load(t, gutenberg.Corpus, filepath.Join(root, "gutenberg"), "")
+	all = append(all, load(t, fairytaleqa.Corpus, filepath.Join(root, "fairytaleqa"), "")...)
+	done := map[string]bool{}
+	for _, p := range pairs {
+		for _, path := range []string{p.pathA, p.pathB} {
+			if !strings.HasPrefix(path, "writingprompts/") || done[path] {
+				continue
+			}
+			done[path] = true
+			b, err := os.ReadFile(filepath.Join(root, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") {
+				title := fmt.Sprintf("line %d", i+1)
+				all = append(all, schemas.Story{
+					StoryID: schemas.StoryID("writingprompts", filepath.Base(path), title), Kind: schemas.KindStory,
+					Title: title, Text: line, Source: schemas.Source{Corpus: "writingprompts", File: strings.TrimPrefix(path, "writingprompts/")},
+				})
+			}
+		}
+	}
+	return all
+}
+
+// decideOn takes stories through the three calls.
+func decideOn(t testing.TB, stories []schemas.Story, set dedup.Settings) *dedup.Decisions {
+	t.Helper()
+	by := map[string]schemas.Story{}
+	var sigs []dedup.Signature
+	for _, s := range stories {
+		by[s.StoryID] = s
+		sigs = append(sigs, dedup.Sign(s, set))
+	}
+	d, err := dedup.Choose(context.Background(), sigs, func(id string) (schemas.Story, error) { return by[id], nil }, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// realSettings are a recipe's defaults with the corpora of realStories.
+func realSettings() dedup.Settings {
+	return dedup.Settings{
+		DedupRecipe: schemas.DefaultRecipe().Dedup,
+		Corpora:     []string{"fairytaleqa", "gutenberg", "writingprompts"},
+		Workers:     runtime.GOMAXPROCS(0),
+	}
+}
+
+// finder maps the table's file and heading to our stories.
+type finder struct{ byFile map[string][]schemas.Story }
+
+func newFinder(stories []schemas.Story) finder {
+	f := finder{map[string][]schemas.Story{}}
+	for _, s := range stories {
+		path := s.Source.Corpus + "/" + s.Source.File
+		f.byFile[path] = append(f.byFile[path], s)
+	}
+	return f
+}
+
+// find returns the story under a heading of a file, as it stands or without
+// the number before it and the footnote call behind it.
+func (f finder) find(path, title string) (schemas.Story, bool) {
+	stories := f.byFile[path]
+	if len(stories) == 1 {
+		return stories[0], true
+	}
+	bare := strings.TrimLeft(title, "0123456789 ")
+	if i := strings.IndexAny(bare, "(["); i > 0 {
+		bare = bare[:i]
+	}
+	for _, want := range []string{schemas.Slug(title), schemas.Slug(bare)} {
+		for _, s := range stories {
+			if schemas.Slug(s.Title) == want {
+				return s, true
+			}
+		}
+		for _, s := range stories {
+			if have := schemas.Slug(s.Title); strings.HasSuffix(have, "-"+want) || strings.HasPrefix(have, want+"-") || strings.HasPrefix(want, have+"-") {
+				return s, true
+			}
+		}
+	}
+	return schemas.Story{}, false
+}
+
+// TestKnownDuplicates decides over all real stories and looks up the verified
+// pairs of the shared table: every exact and near pair must be one story, no
+// retelling may be merged.
+func TestKnownDuplicates(t *testing.T) {
+	root := shared(t)
+	pairs := readKnown(t, root)
+	stories := realStories(t, root, pairs)
+	set := realSettings()
+	d := decideOn(t, stories, set)
+	group := map[string]string{}
+	for _, s := range stories {
+		kept, dropped := d.Apply(s)
+		if dropped != nil && dropped.Reason == dedup.NotSigned {
+			t.Fatal(dropped)
+		}
+		group[s.StoryID] = kept.GroupID
+	}
+	where := newFinder(stories)
+	type tally struct{ pairs, absent, found int }
+	tallies := map[string]*tally{}
+	for _, p := range pairs {
+		if p.titleA == "*" {
+			continue // see TestKnownBooks
+		}
+		n := tallies[p.kind]
+		if n == nil {
+			n = new(tally)
+			tallies[p.kind] = n
+		}
+		n.pairs++
+		a, okA := where.find(p.pathA, p.titleA)
+		b, okB := where.find(p.pathB, p.titleB)
+		switch {
+		case !okA || !okB:
+			n.absent++
+			t.Logf("absent  %v (have %v %v)", p, okA, okB)
+		case group[a.StoryID] == group[b.StoryID]:
+			n.found++
+			if p.kind == "retelling" {
+				t.Errorf("retelling merged: %v", p)
+			}
+		case p.kind != "retelling":
+			t.Logf("missed  %v: %s (%s), %s (%s)", p, a.StoryID, group[a.StoryID], b.StoryID, group[b.StoryID])
+		}
+	}
+	t.Logf("%d stories, %d set aside, %d pairs cleared as boilerplate", len(stories), len(d.Duplicates), d.Boilerplate)
+	for _, kind := range []string{"exact", "near", "retelling"} {
+		t.Logf("%-10s %+v", kind, *tallies[kind])
+	}
+	if os.Getenv("RETCON_PRINT") != "" {
+		for _, dup := range d.Duplicates {
+			fmt.Printf("%s\t%s\t%s\t%.4f\t%.4f\t%d\t%d\n", dup.StoryID, dup.KeptID, dup.Kind, dup.Jaccard, dup.Containment, dup.SharedBands, dup.ClusterSize)
+		}
+	}
+	_ = slices.Sort[[]int]
+}

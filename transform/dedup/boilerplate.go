@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Boilerplate is a passage that DedupRecipe.Boilerplate or more stories carry
+// beside a text of their own: the preface of a series, a licence, a
+// collector's note. Such a passage makes no duplicate: pairs that share one
+// are judged again without it.
+//
+// "Beside a text of their own" is what tells the preface of forty tales from
+// forty editions of one tale, whose shared shingles are just as frequent. What
+// editions do not share is scattered: an edited word breaks as many shingles
+// as one is long. A carrier of boilerplate has runs of unbroken own text that
+// make up at least a fifth of it ([ownText]).
+//
+// Shingle frequencies are counted only where they can matter: over the stories
+// of a connected group of duplicates that has as many members as boilerplate
+// needs, or whose common excerpt marks are frequent over all stories (then
+// with the stories that have those marks too).
+
+// examined is the most stories whose shingles are counted for one group.
+const examined = 256
+
+// dropBoilerplate judges pairs anew that may share boilerplate alone. It
+// returns the duplicates that remain, and how many pairs were cleared.
+func (c *chooser) dropBoilerplate(edges []edge) ([]edge, int, error) {
+	if c.set.Boilerplate == 0 || len(edges) == 0 {
+		return edges, 0, nil
+	}
+	r := c.newReader(1)
+	groups := connected(edges)
+	carrying, err := c.markCarriers(r, groups)
+	if err != nil {
+		return nil, 0, err
+	}
+	var left []edge
+	cleared := 0
+	for _, g := range groups {
+		stories := g.stories
+		if more := carrying[g.stories[0]]; len(more) > 0 {
+			stories = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(stories), more...))))
+		}
+		if len(stories) < c.set.Boilerplate {
+			left = append(left, g.edges...)
+			continue
+		}
+		b, err := c.findBoilerplate(r, g.edges, stories[:min(len(stories), examined)])
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(b) == 0 {
+			left = append(left, g.edges...)
+			continue
+		}
+		for _, e := range g.edges {
+			e, err := r.judgeWithout(e, b)
+			if err != nil {
+				return nil, 0, err
+			}
+			if e.kind == "" {
+				cleared++
+			} else {
+				left = append(left, e)
+			}
+		}
+	}
+	slices.SortFunc(left, func(x, y edge) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
+	return left, cleared, nil
+}
+
+// group is a connected group of duplicates.
+type group struct {
+	stories []int32 // ranks, in order
+	edges   []edge
+}
+
+// connected splits edges into their connected groups, in order of the least
+// rank.
+func connected(edges []edge) []group {
+	parent := map[int32]int32{}
+	find := func(x int32) int32 {
+		for {
+			p, ok := parent[x]
+			if !ok {
+				parent[x] = x
+				return x
+			}
+			if p == x {
+				return x
+			}
+			parent[x] = parent[p]
+			x = p
+		}
+	}
+	for _, e := range edges {
+		a, b := find(e.a), find(e.b)
+		parent[max(a, b)] = min(a, b) // the root is the least
+	}
+	at := map[int32]*group{}
+	for _, x := range slices.Sorted(maps.Keys(parent)) {
+		root := find(x)
+		if at[root] == nil {
+			at[root] = &group{}
+		}
+		at[root].stories = append(at[root].stories, x)
+	}
+	for _, e := range edges {
+		g := at[find(e.a)]
+		g.edges = append(g.edges, e)
+	}
+	groups := make([]group, 0, len(at))
+	for _, root := range slices.Sorted(maps.Keys(at)) {
+		groups = append(groups, *at[root])
+	}
+	return groups
+}
+
+// markCarriers returns, for each group (by its first story) that is small but
+// lives on frequent excerpt marks, other stories that have those marks.
+func (c *chooser) markCarriers(r *reader, groups []group) (map[int32][]int32, error) {
+	wanted := map[uint32][]int32{} // mark -> groups
+	for _, g := range groups {
+		marks := map[uint32]bool{}
+		for _, e := range g.edges {
+			if e.common == 0 || 2*e.common < e.marks {
+				continue
+			}
+			a, err := r.text(e.a)
+			if err != nil {
+				return nil, err
+			}
+			b, err := r.text(e.b)
+			if err != nil {
+				return nil, err
+			}
+			of := appendMarks(nil, a.seq)
+			for _, m := range appendMarks(nil, b.seq) {
+				if _, ok := slices.BinarySearch(of, m); ok {
+					marks[m] = true
+				}
+			}
+		}
+		for m := range marks {
+			wanted[m] = append(wanted[m], g.stories[0])
+		}
+	}
+	found := map[int32][]int32{}
+	if len(wanted) == 0 {
+		return found, nil
+	}
+	var key uint64
+	var ranks []int32
+	done := func() {
+		groups := wanted[uint32(key)]
+		if len(groups) > 0 && len(ranks) >= c.set.Boilerplate {
+			slices.Sort(ranks)
+			for _, g := range groups {
+				found[g] = append(found[g], ranks[:min(len(ranks), examined/4)]...)
+			}
+		}
+		ranks = ranks[:0]
+	}
+	for v, err := range c.index.column(c.ctx, c.set.Bands) {
+		if err != nil {
+			return nil, err
+		}
+		if v>>32 != key {
+			done()
+			key = v >> 32
+		}
+		if rank := c.rank[uint32(v)]; wanted[uint32(key)] != nil && !c.copyOf[rank] {
+			ranks = append(ranks, rank)
+		}
+	}
+	done()
+	return found, nil
+}
+
+// findBoilerplate returns the shingles, among those that edges share, which
+// enough of the stories carry beside their own text.
+func (c *chooser) findBoilerplate(r *reader, edges []edge, stories []int32) (map[uint64]bool, error) {
+	count := map[uint64]int{}
+	for _, e := range edges {
+		a, err := r.set(e.a)
+		if err != nil {
+			return nil, err
+		}
+		b, err := r.set(e.b)
+		if err != nil {
+			return nil, err
+		}
+		for h := range both(a, b) {
+			count[h] = 0
+		}
+	}
+	tally := func(set []uint64) {
+		for _, h := range set {
+			if n, ok := count[h]; ok {
+				count[h] = n + 1
+			}
+		}
+	}
+	frequent := func() map[uint64]bool {
+		m := map[uint64]bool{}
+		for h, n := range count {
+			if n >= c.set.Boilerplate {
+				m[h] = true
+			}
+		}
+		return m
+	}
+	for _, s := range stories {
+		set, err := r.set(s)
+		if err != nil {
+			return nil, err
+		}
+		tally(set)
+	}
+	shared := frequent()
+	if len(shared) == 0 {
+		return nil, nil
+	}
+	// Count again, over those that have a text of their own beside it.
+	clear(count)
+	for h := range shared {
+		count[h] = 0
+	}
+	for _, s := range stories {
+		t, err := r.text(s)
+		if err != nil {
+			return nil, err
+		}
+		if ownText(t.seq, shared, c.set.Shingle) {
+			tally(t.set)
+		}
+	}
+	return frequent(), nil
+}
+
+// ownText reports whether runs of shingles that are not in shared make up at
+// least a fifth of a text. Only runs count that editing words here and there
+// does not leave: longer than two shingles' words, and than a fifth of the
+// text or eight shingles' words, whichever is less.
+func ownText(seq []uint64, shared map[uint64]bool, shingle int) bool {
+	fifth := max(len(seq)/5, 1)
+	least := max(2*shingle+1, min(fifth, 8*shingle))
+	own, run := 0, 0
+	for i := 0; i <= len(seq); i++ {
+		if i < len(seq) && !shared[seq[i]] {
+			run++
+			continue
+		}
+		if run >= least {
+			own += run
+		}
+		run = 0
+	}
+	return own >= fifth
+}
+
+// judgeWithout judges a pair on what is left of its texts without boilerplate,
+// if one of the two has a text of its own. The figures stay those of the
+// whole texts.
+func (r *reader) judgeWithout(e edge, boilerplate map[uint64]bool) (edge, error) {
+	a, err := r.text(e.a)
+	if err != nil {
+		return e, err
+	}
+	b, err := r.text(e.b)
+	if err != nil {
+		return e, err
+	}
+	n := r.c.set.Shingle
+	if !ownText(a.seq, boilerplate, n) && !ownText(b.seq, boilerplate, n) {
+		return e, nil
+	}
+	in := func(h uint64) bool { return boilerplate[h] }
+	restA, restB := slices.DeleteFunc(slices.Clone(a.set), in), slices.DeleteFunc(slices.Clone(b.set), in)
+	rest := edge{a: e.a, b: e.b, inner: -1, overlap: measure(restA, restB)}
+	if err := r.name(&rest, len(restA), len(restB)); err != nil {
+		return e, err
+	}
+	e.kind, e.inner = rest.kind, rest.inner
+	return e, nil
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// Reasons of [Decisions.Apply] beside the kinds of duplicates.
+const (
+	SeenBefore = "seen_before" // an earlier release or a corpus that was compared has it
+	NotSigned  = "not_signed"  // Apply met a story that Choose did not see
+)
+
+// Decisions says what becomes of every story that Choose saw.
+type Decisions struct {
+	// Duplicates is the evidence: a line for each story that does not stay,
+	// and in mark mode for each that stays but was seen before (its Against
+	// is set); sorted by story_id. A cluster is a kept story with all that
+	// are set aside for it.
+	Duplicates []schemas.Duplicate
+
+	// Overlap is the proof against each of Settings.Compare.
+	Overlap []schemas.Overlap
+
+	// Boilerplate counts pairs over a threshold that were cleared because
+	// what they share is boilerplate.
+	Boilerplate int
+
+	mark bool
+	kept []string                    // ids, sorted
+	seen map[string][]schemas.SeenIn // by id of kept stories
+}
+
+// ClusterError stops a run in which one story has more duplicates than
+// DedupRecipe.MaxCluster allows: a sign of broken input (a placeholder text, a
+// licence page in every record), not of a popular tale.
+type ClusterError struct {
+	KeptID   string
+	Size     int // stories, the kept one among them
+	Max      int
+	Evidence []schemas.Duplicate // of every other story in it, sorted by story_id
+}
+
+func (e *ClusterError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "dedup: %d stories are duplicates of %s; with it that is more than max_cluster %d:", e.Size-1, e.KeptID, e.Max)
+	for i, d := range e.Evidence {
+		if i == 5 {
+			fmt.Fprintf(&b, " and %d more,", len(e.Evidence)-i)
+			break
+		}
+		fmt.Fprintf(&b, " %s (%s, Jaccard %.4f, containment %.4f),", d.StoryID, d.Kind, d.Jaccard, d.Containment)
+	}
+	return strings.TrimSuffix(b.String(), ",") + "; look at the texts, then mend the corpus or raise dedup.max_cluster"
+}
+
+// decide lets every story stay that is no duplicate of one that stays. copies
+// join stories of equal words to the first of them, edges join those first
+// ones; both may join ours to others'.
+func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
+	class := map[int32]int32{} // of a copy: the first story of the same words
+	near := map[int32][]edge{} // between classes, by both ends
+	seen := map[int32][]edge{} // to others' stories
+	for _, e := range copies {
+		if e.b < int32(c.ours) {
+			class[e.b] = e.a
+		} else {
+			seen[e.a] = append(seen[e.a], e)
+		}
+	}
+	for _, e := range edges {
+		if e.b < int32(c.ours) {
+			near[e.a] = append(near[e.a], e)
+			near[e.b] = append(near[e.b], e)
+		} else {
+			seen[e.a] = append(seen[e.a], e)
+		}
+	}
+	classOf := func(r int32) int32 {
+		if first, ok := class[r]; ok {
+			return first
+		}
+		return r
+	}
+
+	d := &Decisions{mark: c.set.Mark, seen: map[string][]schemas.SeenIn{}}
+	for _, a := range c.set.Compare {
+		d.Overlap = append(d.Overlap, schemas.Overlap{Against: a.Name, SHA256: a.SHA256, Proof: ProofSource, Compared: c.ours})
+	}
+	stays := map[int32]int32{} // the story of a class that stays
+	for _, r := range c.sequence(near, classOf) {
+		id := c.sig(r).ID
+		matches := c.matches(r, seen[classOf(r)])
+		if len(matches) > 0 && !c.set.Mark {
+			d.Duplicates = append(d.Duplicates, matches[0].Duplicate)
+			for at := range c.set.Compare {
+				if slices.ContainsFunc(matches, func(m match) bool { return m.at == at }) {
+					d.Overlap[at].Removed++
+				}
+			}
+			continue
+		}
+		if dup, ok := c.duplicateOf(r, classOf(r), near, stays); ok {
+			d.Duplicates = append(d.Duplicates, dup)
+			continue
+		}
+		stays[classOf(r)] = r
+		d.kept = append(d.kept, id)
+		for at := range c.set.Compare {
+			of := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return m.at != at })
+			if len(of) == 0 {
+				continue
+			}
+			if of[0].Kind != KindSource {
+				d.Overlap[at].NearText++
+			}
+			if c.set.Compare[at].has(id) {
+				d.Overlap[at].SharedSource++
+			}
+		}
+		for _, m := range matches {
+			d.seen[id] = append(d.seen[id], schemas.SeenIn{
+				Where: m.Against, ID: m.KeptID, Kind: m.Kind, Jaccard: m.Jaccard, Containment: m.Containment,
+			})
+		}
+		if len(matches) > 0 {
+			d.Duplicates = append(d.Duplicates, matches[0].Duplicate)
+		}
+	}
+	for i := range d.Overlap {
+		d.Overlap[i].Holds = d.Overlap[i].NearText == 0 && d.Overlap[i].SharedSource == 0
+	}
+	slices.Sort(d.kept)
+	if err := d.finish(c.set.MaxCluster); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// sequence is the order in which stories are let stay: earlier releases' first,
+// then by how many stories deep they lie in longer ones, then by rank.
+func (c *chooser) sequence(near map[int32][]edge, classOf func(int32) int32) []int32 {
+	depths := map[int32]int{}
+	var depth func(r int32) int
+	depth = func(r int32) int {
+		d, ok := depths[r]
+		if !ok {
+			// The outer text has the larger set, so there are no circles; of
+			// equal sets the one of lower rank is the outer one.
+			for _, e := range near[r] {
+				if e.inner == r {
+					d = max(d, 1+depth(e.a+e.b-r))
+				}
+			}
+			depths[r] = d
+		}
+		return d
+	}
+	all := make([]int32, c.ours)
+	for r := range all {
+		all[r] = int32(r)
+	}
+	if len(near) > 0 {
+		slices.SortFunc(all, func(x, y int32) int {
+			return cmp.Or(c.late(c.sig(x))-c.late(c.sig(y)), depth(classOf(x))-depth(classOf(y)), cmp.Compare(x, y))
+		})
+	}
+	return all
+}
+
+// duplicateOf returns the evidence when r is a duplicate of a story that stays.
+func (c *chooser) duplicateOf(r, class int32, near map[int32][]edge, stays map[int32]int32) (schemas.Duplicate, bool) {
+	if k, ok := stays[class]; ok {
+		return c.evidence(r, c.sig(k).ID, edge{kind: KindExact, overlap: overlap{1, 1}, bands: c.bandsOf(r)}), true
+	}
+	var best edge
+	kept := int32(-1)
+	for _, e := range near[class] {
+		k, ok := stays[e.a+e.b-class]
+		if !ok || kept >= 0 && cmp.Or(strength(e, best), cmp.Compare(kept, k)) <= 0 {
+			continue
+		}
+		best, kept = e, k
+	}
+	if kept < 0 {
+		return schemas.Duplicate{}, false
+	}
+	return c.evidence(r, c.sig(kept).ID, best), true
+}
+
+// strength compares evidence: exact before near before the rest, then by the
+// figures. It is over 0 where a is the stronger.
+func strength(a, b edge) int {
+	grade := func(e edge) int {
+		switch e.kind {
+		case KindExact:
+			return 3
+		case KindNear:
+			return 2
+		case KindSource:
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(grade(a)-grade(b), cmp.Compare(a.jaccard, b.jaccard), cmp.Compare(a.containment, b.containment))
+}
+
+func (c *chooser) evidence(r int32, kept string, e edge) schemas.Duplicate {
+	return schemas.Duplicate{
+		StoryID: c.sig(r).ID, KeptID: kept, Kind: e.kind,
+		Jaccard: round4(e.jaccard), Containment: round4(e.containment), SharedBands: e.bands,
+	}
+}
+
+// bandsOf is the number of bands that a copy of r shares with it.
+func (c *chooser) bandsOf(r int32) int {
+	if s := c.sig(r); s.Query || int(s.Words) < c.set.whole() {
+		return 0
+	}
+	return c.set.Bands
+}
+
+// match is a place where an earlier release or corpus has a story.
+type match struct {
+	schemas.Duplicate
+	at   int // in Settings.Compare
+	edge edge
+}
+
+// matches lists where r was seen before, the strongest first.
+func (c *chooser) matches(r int32, edges []edge) []match {
+	var all []match
+	for _, e := range edges {
+		at, n := 0, int(e.b)-c.ours
+		for n >= len(c.set.Compare[at].sigs) {
+			n -= len(c.set.Compare[at].sigs)
+			at++
+		}
+		if e.kind == KindExact {
+			e.bands = c.bandsOf(r)
+		}
+		all = append(all, match{c.evidence(r, c.sig(e.b).ID, e), at, e})
+	}
+	for at, a := range c.set.Compare {
+		if id := c.sig(r).ID; a.has(id) && !slices.ContainsFunc(all, func(m match) bool { return m.at == at }) {
+			e := edge{kind: KindSource}
+			all = append(all, match{c.evidence(r, id, e), at, e})
+		}
+	}
+	for i := range all {
+		all[i].Against = c.set.Compare[all[i].at].Name
+	}
+	slices.SortFunc(all, func(x, y match) int {
+		return cmp.Or(strength(y.edge, x.edge), x.at-y.at, strings.Compare(x.KeptID, y.KeptID))
+	})
+	return all
+}
+
+// finish counts clusters, sorts the evidence and refuses giants.
+func (d *Decisions) finish(most int) error {
+	type cluster struct{ against, kept string }
+	size := map[cluster]int{}
+	of := func(d schemas.Duplicate) cluster { return cluster{d.Against, d.KeptID} }
+	for _, dup := range d.Duplicates {
+		size[of(dup)]++
+	}
+	for i := range d.Duplicates {
+		d.Duplicates[i].ClusterSize = size[of(d.Duplicates[i])] + 1
+	}
+	slices.SortFunc(d.Duplicates, func(a, b schemas.Duplicate) int { return strings.Compare(a.StoryID, b.StoryID) })
+	if most == 0 {
+		return nil
+	}
+	var giant *ClusterError
+	for _, dup := range d.Duplicates {
+		if dup.Against != "" || dup.ClusterSize <= most {
+			continue
+		}
+		if giant == nil || dup.ClusterSize > giant.Size || dup.ClusterSize == giant.Size && dup.KeptID < giant.KeptID {
+			giant = &ClusterError{KeptID: dup.KeptID, Size: dup.ClusterSize, Max: most}
+		}
+	}
+	if giant == nil {
+		return nil
+	}
+	for _, dup := range d.Duplicates {
+		if dup.KeptID == giant.KeptID && dup.Against == "" {
+			giant.Evidence = append(giant.Evidence, dup)
+		}
+	}
+	return giant
+}
+
+// Kept returns the ids of the stories that stay, sorted. It is what the next
+// release's Settings.Earlier is made of.
+func (d *Decisions) Kept() []string { return slices.Clone(d.kept) }
+
+// Apply returns s with its group_id and this step's provenance, or the record
+// of its being set aside: reason exact, near, contained or excerpt with the
+// kept story and the figures as evidence; seen_before where an earlier release
+// or corpus has it; not_signed for a story that Choose did not see.
+func (d *Decisions) Apply(s schemas.Story) (schemas.Story, *schemas.Dropped) {
+	if _, ok := slices.BinarySearch(d.kept, s.StoryID); ok {
+		s.GroupID = s.StoryID
+		s.Seen = append(slices.Clip(s.Seen), d.seen[s.StoryID]...)
+		s.Provenance = append(slices.Clip(s.Provenance), schemas.Provenance{Step: "dedup", Version: Version, InputHash: s.TextHash})
+		return s, nil
+	}
+	i, ok := slices.BinarySearchFunc(d.Duplicates, s.StoryID, func(d schemas.Duplicate, id string) int { return strings.Compare(d.StoryID, id) })
+	if !ok {
+		return s, &schemas.Dropped{ID: s.StoryID, Stage: "dedup", Reason: NotSigned, Detail: "The story was not among those that dedup chose from."}
+	}
+	dup := d.Duplicates[i]
+	s.GroupID = dup.KeptID
+	drop := &schemas.Dropped{
+		ID: s.StoryID, Stage: "dedup", Reason: dup.Kind, Detail: details[dup.Kind] + " " + dup.KeptID + ".",
+		Evidence: []schemas.KeyValue{
+			{Key: "kept_id", Value: dup.KeptID},
+			{Key: "jaccard", Value: strconv.FormatFloat(dup.Jaccard, 'f', 4, 64)},
+			{Key: "containment", Value: strconv.FormatFloat(dup.Containment, 'f', 4, 64)},
+			{Key: "shared_bands", Value: strconv.Itoa(dup.SharedBands)},
+			{Key: "cluster_size", Value: strconv.Itoa(dup.ClusterSize)},
+		},
+	}
+	if dup.Against != "" {
+		drop.Reason = SeenBefore
+		drop.Detail = details[dup.Kind] + " " + dup.KeptID + " of " + dup.Against + "."
+		drop.Evidence = append(drop.Evidence, schemas.KeyValue{Key: "against", Value: dup.Against}, schemas.KeyValue{Key: "kind", Value: dup.Kind})
+	}
+	return s, drop
+}
+
+var details = map[string]string{
+	KindExact:     "The same words as",
+	KindNear:      "Much the same text as",
+	KindContained: "Most of the shorter text stands in the longer one, in passages that lie apart:",
+	KindExcerpt:   "Most of the shorter text is one passage of the longer one:",
+	KindSource:    "The same source as",
+}
