@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/internal/fetch"
@@ -84,6 +85,7 @@ func (c *chain) ingestCorpus(ctx context.Context, corpus corpusIn, out *pipeline
 		return b, nil
 	}
 	rows, bad, read := 0, 0, 0
+	var unread []string // the first of them, for the error
 	for b, err := range pipeline.Map(ctx, c.workers, items, load) {
 		if err != nil {
 			return err
@@ -108,6 +110,9 @@ func (c *chain) ingestCorpus(ctx context.Context, corpus corpusIn, out *pipeline
 			}
 		}
 		for _, d := range b.Dropped {
+			if b.Bad > 0 && len(unread) < 3 {
+				unread = append(unread, d.ID+": "+d.Detail)
+			}
 			if err := out.Drop(d); err != nil {
 				return err
 			}
@@ -116,7 +121,7 @@ func (c *chain) ingestCorpus(ctx context.Context, corpus corpusIn, out *pipeline
 	counts[corpus.Name+"/rows"], counts[corpus.Name+"/bad"] = rows, bad
 	if rows > 0 && float64(bad) > corpus.recipe.MaxBad*float64(rows) {
 		return &fetch.Error{Op: "ingest", Name: corpus.root, Kind: fetch.Input,
-			Err: fmt.Errorf("%d of %d records could not be read, more than max_bad %.2f allows; the last ones are named above with -v", bad, rows, corpus.recipe.MaxBad)}
+			Err: fmt.Errorf("%d of %d records could not be read, more than max_bad %.2f of the recipe allows:\n  %s", bad, rows, corpus.recipe.MaxBad, strings.Join(unread, "\n  "))}
 	}
 	if read == 0 {
 		return &fetch.Error{Op: "ingest", Name: corpus.root, Kind: fetch.Input,

@@ -85,7 +85,9 @@ func (cmd *scoreCmd) predictions(e *env) iter.Seq2[schemas.Prediction, error] {
 				return
 			}
 			for p, err := range scoring.ReadPredictions(f, scoring.ReadOptions{Format: scoring.Format(cmd.Format), Name: name}) {
-				if err == nil {
+				if err != nil {
+					err = &codedError{code: exitInput, err: err}
+				} else {
 					err = e.ctx.Err()
 				}
 				if !yield(p, err) {
