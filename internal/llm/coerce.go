@@ -139,7 +139,7 @@ func DecodeItem(raw json.RawMessage, v any) (notes []string, err error) {
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		panic("llm: DecodeItem needs a pointer")
 	}
-	budget := 20*len(raw) + 1000
+	budget := 10*len(raw) + 1000
 	rd := reader{s: string(raw), budget: &budget}
 	n, err := rd.value(false)
 	if err != nil {
@@ -213,7 +213,7 @@ func parseString(s string) *node {
 	if s == "" || s[0] != '{' && s[0] != '[' {
 		return nil
 	}
-	budget := 20*len(s) + 1000
+	budget := 10*len(s) + 1000
 	r := reader{s: s, budget: &budget}
 	n, err := r.value(false)
 	if err != nil || strings.TrimSpace(s[r.i:]) != "" {

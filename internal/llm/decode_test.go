@@ -367,7 +367,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		budget := 20*len(s) + 1000
+		budget := 10*len(s) + 1000
 		r := reader{s: s, budget: &budget}
 		n, err := r.value(false)
 		accepted := err == nil && strings.Trim(s[r.i:], " \t\r\n") == ""
@@ -429,7 +429,7 @@ func FuzzDecode(f *testing.F) {
 func TestHostileAnswersAreCheap(t *testing.T) {
 	for _, unit := range []string{`{"`, `[`, `{"a":`, "`", "```\n", `{'a':"`, `<story>`, `</story>`, "<think>", `“`, "\\\"", "# a\n",
 		"{}", `{"a":1}`, "<story></story>", "[1,2,", `{"a":{"b":[`} {
-		s := strings.Repeat(unit, 300_000/len(unit))
+		s := strings.Repeat(unit, 100_000/len(unit))
 		r := NewReply(s)
 		_, _ = r.Tag("story")
 		_, _ = r.Plain()

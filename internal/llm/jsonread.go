@@ -633,7 +633,7 @@ func isWordByte(c byte) bool {
 // findJSON returns the JSON values of a text in the order in which they stand:
 // the whole text, or each code fence, or what stands in prose.
 func findJSON(s string) []found {
-	budget := 20*len(s) + 1000 // bytes read; an answer of nothing but brackets is given up
+	budget := 10*len(s) + 1000 // bytes read; an answer of nothing but brackets is given up
 	trimmed := strings.TrimSpace(s)
 	offset := strings.Index(s, trimmed)
 	if f, ok := readAt(trimmed, 0, &budget, false); ok && f.end == len(trimmed) {
