@@ -87,6 +87,11 @@ type Info struct {
 // Read takes data, the file called name, apart. Info may be nil. The order of
 // the stories is the book's.
 func (r *Reader) Read(name string, data []byte, info *Info) Book {
+	sum := sha256.Sum256(data)
+	return r.read(name, data, hex.EncodeToString(sum[:]), info)
+}
+
+func (r *Reader) read(name string, data []byte, sum string, info *Info) Book {
 	key := slugOf(name)
 	bk := Book{Key: key}
 	drop := func(reason, detail string, bad bool) Book {
@@ -101,7 +106,6 @@ func (r *Reader) Read(name string, data []byte, info *Info) Book {
 	if what := binary(data); what != "" {
 		return drop(ReasonNotText, "the file holds "+what+", not text", true)
 	}
-	sum := sha256.Sum256(data)
 	isHTML := looksHTML(name, data)
 	dec := text.Decode(data, declaredCharset(data, isHTML))
 	var d *doc
@@ -139,7 +143,7 @@ func (r *Reader) Read(name string, data []byte, info *Info) Book {
 	d.front(h)
 	o := d.split(h)
 	bk.Outline = o.how
-	w := &writer{r: r, bk: &bk, d: d, f: f, o: o, name: name, sum: hex.EncodeToString(sum[:]), dec: dec, h: h, info: info}
+	w := &writer{r: r, bk: &bk, d: d, f: f, o: o, name: name, sum: sum, dec: dec, h: h, info: info}
 	w.all()
 	return bk
 }
@@ -160,6 +164,7 @@ type writer struct {
 	// removed is what was taken out of the file outside its tales.
 	removed []cut
 	book    map[string]bool // labels of notes that stand behind the tales
+	above   []cut           // group headings right above the next tale
 	again   string          // the heading as printed once more under a half-title
 }
 
@@ -177,8 +182,10 @@ func (w *writer) all() {
 		}
 		set += sp.end - sp.start
 		if r.from < r.to {
-			w.removed = append(w.removed, cut{sp.start, sp.end, r.kind.rule()})
 			w.bk.Parts = append(w.bk.Parts, Part{r.kind.rule(), r.title, sp.start, sp.end})
+		}
+		if r.from < r.to && r.kind != kindGroup {
+			w.removed = append(w.removed, cut{sp.start, sp.end, r.kind.rule()})
 		}
 		if r.kind == kindNotes || r.kind == kindBack {
 			for _, n := range d.notesIn(r.from, r.to, nil) {
@@ -191,7 +198,13 @@ func (w *writer) all() {
 	single := w.o.how == "single"
 	var stories []schemas.Story
 	for _, r := range w.o.regions {
+		if r.kind == kindGroup {
+			sp := d.span(r.from, r.to)
+			w.above = append(w.above, cut{sp.start, sp.end, r.kind.rule()})
+			continue
+		}
 		if r.kind != kindTale {
+			w.above = nil
 			continue
 		}
 		if s, ok := w.tale(r, single && tales == 1); ok {
@@ -253,12 +266,15 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 		h := d.span(r.from, min(r.text, r.to))
 		cuts = append(cuts, cut{h.start, h.end, ruleHeading})
 	}
+	cuts = append(cuts, w.above...)
+	w.above = nil
 	cuts = append(cuts, w.inside(from, to, r)...)
 	for k := d.cutAt(whole.start); k < len(d.cuts) && d.cuts[k].start < whole.end; k++ {
 		cuts = append(cuts, d.cuts[k])
 	}
 	cuts = mergeCuts(cuts)
 	c := cleaner{d: d, cuts: cuts, dashes: w.r.Settings.Dashes}
+	c.b.Grow(sp.end - sp.start)
 	part := w.partHeads(from, to)
 	for _, i := range r.parts {
 		part[i] = true
@@ -297,7 +313,6 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 		w.bk.Parts = append(w.bk.Parts, Part{"tale", title, whole.start, whole.end})
 		return s, true
 	}
-	w.removed = append(w.removed, cut{whole.start, whole.end, "set-aside"})
 	return schemas.Story{}, false
 }
 
@@ -399,6 +414,11 @@ func (w *writer) trim(from, to *int, r region) []cut {
 			rule = ruleSource
 		case trailingNote(raw):
 			rule = ruleSource
+		case w.longNote(*from, *to, &i):
+			sp := d.span(i, *to)
+			out = append(out, cut{sp.start, sp.end, ruleSource})
+			*to = i
+			continue
 		default:
 			if label, style, _ := readNoteLabel(d.str(b.first)); label != "" && style != '(' {
 				rule = ruleFootnote
@@ -472,6 +492,29 @@ func lifeYears(s string) int {
 		}
 	}
 	return n
+}
+
+// longNote finds an editor's note of several indented paragraphs that ends at
+// to, and sets i to its first block.
+func (w *writer) longNote(from, to int, i *int) bool {
+	d := w.d
+	if d.html {
+		return false
+	}
+	for k := to - 1; k > from && k >= to-12; k-- {
+		b := d.blocks[k]
+		if b.role != roleText {
+			continue
+		}
+		if d.lines[b.first].indent < 2 {
+			return false
+		}
+		if trailingNote(d.str(b.first)) {
+			*i = k
+			return true
+		}
+	}
+	return false
 }
 
 // leadingNote reports that block i, right under the heading, is a footnote
@@ -610,9 +653,15 @@ func (w *writer) inside(from, to int, r region) []cut {
 		out = append(out, cut{s.start, s.end, ruleFootnote})
 	}
 	for i := from; i < to; i++ {
-		if d.blocks[i].role == roleOrnament {
+		b := d.blocks[i]
+		if b.role == roleOrnament {
 			s := d.span(i, i+1)
 			out = append(out, cut{s.start, s.end, ruleOrnament})
+		}
+		for k := b.first; k+1 < b.last && !d.html; k++ {
+			if d.drops(k) {
+				out = append(out, cut{d.lines[k].end - 1, d.lines[k].end, ruleHyphen})
+			}
 		}
 	}
 	return out

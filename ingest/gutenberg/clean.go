@@ -23,6 +23,7 @@ const (
 	ruleSubtitle = "subtitle"
 	ruleHeading  = "heading"
 	ruleEnd      = "the-end"
+	ruleHyphen   = "line-end-hyphen"
 )
 
 // note is a footnote's text: lines [first, last) of block blk.
@@ -150,7 +151,12 @@ func (d *doc) footnotes(sp span, notes []note, book map[string]bool) []cut {
 	}
 	t := d.text[:sp.end]
 	for i := sp.start; i < sp.end; {
-		n := strings.IndexAny(t[i:], styles)
+		n := -1
+		if styles == "[" {
+			n = strings.IndexByte(t[i:], '[')
+		} else {
+			n = strings.IndexAny(t[i:], styles)
+		}
 		if n < 0 {
 			break
 		}
@@ -313,6 +319,7 @@ type cleaner struct {
 	cuts    []cut // of the region, sorted
 	at      int   // first cut that may still matter
 	scratch []byte
+	tail    []byte
 	lines   []prose.Line
 	dashes  string
 }
@@ -363,9 +370,17 @@ func (c *cleaner) mixed(b block) {
 		c.paragraph(b.first, b.last, k, false)
 		return
 	}
+	if c.lines = d.printed(b, c.lines); prose.Verse(c.lines, d.width) {
+		c.paragraph(b.first, b.last, prose.MarkVerse, true)
+		return
+	}
 	least := d.lines[b.first].indent
 	for i := b.first; i < b.last; i++ {
 		least = min(least, d.lines[i].indent)
+	}
+	if !c.uneven(b, least) {
+		c.paragraph(b.first, b.last, "", false)
+		return
 	}
 	// Runs of lines further in than the rest; a first line that is indented is
 	// how some books start a paragraph.
@@ -381,6 +396,16 @@ func (c *cleaner) mixed(b block) {
 		c.run(i, k)
 		i = k
 	}
+}
+
+// uneven reports that lines other than the first are further in than the rest.
+func (c *cleaner) uneven(b block, least int32) bool {
+	for i := b.first + 1; i < b.last; i++ {
+		if c.d.lines[i].indent >= least+2 {
+			return true
+		}
+	}
+	return false
 }
 
 // hanging reports that the indented lines from k on are a wrapped line's
@@ -405,10 +430,7 @@ func (c *cleaner) proseEnd(k, last int, least int32) int {
 }
 
 func (c *cleaner) run(first, last int) {
-	c.lines = c.lines[:0]
-	for i := first; i < last; i++ {
-		c.lines = append(c.lines, prose.Line{Text: c.d.str(i), Indent: int(c.d.lines[i].indent)})
-	}
+	c.lines = c.d.printed(block{first: first, last: last}, c.lines)
 	if prose.Verse(c.lines, c.d.width) {
 		c.paragraph(first, last, prose.MarkVerse, true)
 		return
@@ -434,12 +456,16 @@ func (c *cleaner) paragraph(first, last int, kind string, broken bool) {
 			p = c.line(p, i)
 			continue
 		}
-		// Join wants the line whole; it is short.
-		tail := c.line(p[len(p):], i)
+		c.tail = c.line(c.tail[:0], i)
+		tail := c.tail
 		if len(tail) == 0 {
 			continue
 		}
-		p = prose.Join(p, string(tail))
+		if i > first && c.d.drops(i-1) && !c.d.html {
+			p = append(p, tail...)
+			continue
+		}
+		p = prose.JoinBytes(p, tail)
 	}
 	for len(p) > 0 && p[len(p)-1] == ' ' {
 		p = p[:len(p)-1]
@@ -464,7 +490,10 @@ func (c *cleaner) line(dst []byte, i int) []byte {
 		}
 		at = max(at, c.cuts[k].end)
 	}
-	if at < l.end {
+	switch {
+	case at == l.start && !l.gaps:
+		return append(dst, c.d.text[l.start:l.end]...)
+	case at < l.end:
 		dst = fold(dst, c.d.text[at:l.end])
 	}
 	for len(dst) > 0 && dst[len(dst)-1] == ' ' {
@@ -475,6 +504,9 @@ func (c *cleaner) line(dst []byte, i int) []byte {
 
 // fold appends s with runs of blanks as one, none at the start of dst.
 func fold(dst []byte, s string) []byte {
+	if len(s) > 0 && s[0] != ' ' && !strings.Contains(s, "  ") {
+		return append(dst, s...)
+	}
 	for len(s) > 0 {
 		n := strings.IndexByte(s, ' ')
 		if n < 0 {

@@ -12,6 +12,7 @@ import (
 type entry struct {
 	text   string
 	label  string
+	num    string // the label's number
 	key    string
 	sig    sig
 	joined [2]variant // with one and with two lines more
@@ -109,6 +110,9 @@ func (d *doc) running(b block) bool {
 // listed reports a contents list run on as a paragraph: I. TOM TIT TOT II. THE
 // THREE SILLIES ...
 func (d *doc) listed(b block) bool {
+	if w, _ := token(d.str(b.first)); !strings.HasPrefix(w, "I.") && !strings.HasPrefix(w, "1") && !strings.HasPrefix(w, "I:") && !strings.HasPrefix(w, "I)") {
+		return false
+	}
 	return len(splitRun(d.joined(b))) >= 4
 }
 

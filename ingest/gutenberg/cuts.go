@@ -50,27 +50,43 @@ func findCuts(s string, body []span) []cut {
 	var out []cut
 	for _, b := range body {
 		t := s[:b.end]
-		for i := b.start; i < b.end; {
-			n := strings.IndexAny(t[i:], "[<{")
-			if n < 0 {
+		// The next place of each opening mark; all are rare.
+		next := func(c byte, i int) int {
+			if n := strings.IndexByte(t[i:], c); n >= 0 {
+				return i + n
+			}
+			return len(t)
+		}
+		i := b.start
+		square, angle, brace := next('[', i), next('<', i), next('{', i)
+		for {
+			i = min(square, angle, brace)
+			if i >= len(t) {
 				break
 			}
-			i += n
 			end, rule := 0, ""
-			switch t[i] {
-			case '[':
+			switch i {
+			case square:
 				end, rule = bracket(t, i)
-			case '<':
+			case angle:
 				end, rule = notice(t, i)
-			case '{':
+			default:
 				end, rule = curly(t, i)
 			}
 			if end == 0 {
-				i++
-				continue
+				end = i + 1
+			} else {
+				out = append(out, cut{i, end, rule})
 			}
-			out = append(out, cut{i, end, rule})
-			i = end
+			if square < end {
+				square = next('[', end)
+			}
+			if angle < end {
+				angle = next('<', end)
+			}
+			if brace < end {
+				brace = next('{', end)
+			}
 		}
 	}
 	return out

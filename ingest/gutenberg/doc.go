@@ -5,7 +5,6 @@ package gutenberg
 import (
 	"sort"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/ingest/internal/prose"
 )
@@ -13,21 +12,24 @@ import (
 // doc is a book between header and footer, as lines and blocks. Offsets count
 // bytes of text.
 type doc struct {
-	text   string
-	lines  []line
-	blocks []block
-	cuts   []cut // sorted, apart; what named rules took out inside the body
-	width  int   // the measure to which prose is wrapped, 0 if it is not
-	html   bool
-	segs   []seg // HTML: where the rendered text came from
-	source int   // HTML: length of the decoded file
+	text    string
+	lines   []line
+	blocks  []block
+	cuts    []cut // sorted, apart; what named rules took out inside the body
+	width   int   // the measure to which prose is wrapped, 0 if it is not
+	html    bool
+	hyphens *hyphens
+	segs    []seg // HTML: where the rendered text came from
+	source  int   // HTML: length of the decoded file
 }
 
 // line is a line that is not blank, without the white space round it.
 type line struct {
 	start, end int
 	indent     int32
-	cut        bool // wholly inside cuts
+	width      int32 // characters
+	gaps       bool  // has two blanks side by side
+	cut        bool  // wholly inside cuts
 }
 
 // block is a run of lines between blank lines.
@@ -95,7 +97,8 @@ func (d *doc) cutLines(body []span) {
 			for c < len(d.cuts) && d.cuts[c].end <= start {
 				c++
 			}
-			l := line{start, stop, int32(indent), c < len(d.cuts) && covered(d.text, d.cuts[c:], start, stop)}
+			width, gaps := prose.Scan(d.text[start:stop])
+			l := line{start, stop, int32(indent), int32(width), gaps, c < len(d.cuts) && covered(d.text, d.cuts[c:], start, stop)}
 			d.lines = append(d.lines, l)
 			n := len(d.lines)
 			switch {
@@ -219,10 +222,7 @@ func (d *doc) measure() {
 			continue
 		}
 		for k := b.first; k < b.last-1; k++ {
-			n := d.lines[k].end - d.lines[k].start
-			if n >= utf8.RuneSelf {
-				n = utf8.RuneCountInString(d.str(k))
-			}
+			n := int(d.lines[k].width)
 			hist[min(n, 255)]++
 			total++
 		}
@@ -268,7 +268,7 @@ func ornament(s string) bool {
 func (d *doc) printed(b block, dst []prose.Line) []prose.Line {
 	dst = dst[:0]
 	for i := b.first; i < b.last; i++ {
-		dst = append(dst, prose.Line{Text: d.str(i), Indent: int(d.lines[i].indent)})
+		dst = append(dst, prose.Line{Text: d.str(i), Indent: int(d.lines[i].indent), Width: int(d.lines[i].width)})
 	}
 	return dst
 }

@@ -14,6 +14,7 @@ type head struct {
 	blk, end int // blocks [blk, end)
 	title    string
 	label    string // printed number or label: 12, XV, Legend 3, CHAPTER II
+	num      string // the label's number
 	word     string // the label's word in lower case: chapter, story, or ""
 	generic  bool   // a label and nothing else
 	source   string // a source note printed in the heading, left out of title
@@ -559,8 +560,9 @@ func lettersOf(s string) letterCase {
 
 // sig is a set of hashed letter pairs, to compare titles quickly.
 type sig struct {
-	set [4]uint64
-	n   int
+	set   [4]uint64
+	n     int
+	tight string // the title without "the" in front and without blanks
 }
 
 func signature(key string) sig {
@@ -579,6 +581,7 @@ func signature(key string) sig {
 	for _, w := range s.set {
 		s.n += bits.OnesCount64(w)
 	}
+	s.tight = strings.ReplaceAll(strings.TrimPrefix(key, "the "), " ", "")
 	return s
 }
 
@@ -610,7 +613,7 @@ func same(a string, sa *sig, b string, sb *sig) float64 {
 	if ta == tb {
 		return 0.98
 	}
-	if strings.ReplaceAll(ta, " ", "") == strings.ReplaceAll(tb, " ", "") {
+	if sa.tight == sb.tight {
 		return 0.97
 	}
 	short, long := ta, tb

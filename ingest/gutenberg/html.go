@@ -70,9 +70,9 @@ func htmlCharset(head []byte) string {
 // readHTML renders s and finds the text in it.
 func (r *Reader) readHTML(s string) (*doc, frame) {
 	p := &page{src: s}
-	p.out.Grow(len(s))
+	p.out = make([]byte, 0, len(s))
 	p.render()
-	t := p.out.String()
+	t := string(p.out)
 	f := findFrame(t, r.Settings.Markers)
 	d := &doc{text: t, html: true, segs: p.segs, source: len(s)}
 	d.cuts = mergeCuts(append(within(p.cuts, f.body), findCuts(t, f.body)...))
@@ -170,7 +170,7 @@ type markup struct {
 // page is the rendering of one HTML file.
 type page struct {
 	src   string
-	out   strings.Builder
+	out   []byte
 	segs  []seg
 	marks []markup
 	cuts  []cut
@@ -208,9 +208,7 @@ type element struct {
 
 func (p *page) render() {
 	if !p.tree() {
-		p.out.Reset()
-		*p = page{src: p.src}
-		p.out.Grow(len(p.src))
+		*p = page{src: p.src, out: p.out[:0]}
 		p.tokens()
 	}
 	p.block(0)
@@ -598,7 +596,7 @@ func (p *page) open(a atom.Atom, raw string, attrs []html.Attribute) {
 		e.skip = true
 	}
 	e.rule, e.check = p.ruleFor(a, class, id, href)
-	e.from = p.out.Len()
+	e.from = len(p.out)
 	p.stack = append(p.stack, e)
 }
 
@@ -685,12 +683,12 @@ func (p *page) close(a atom.Atom, raw string) {
 	} else if a == atom.Tr {
 		p.lineBreak()
 	}
-	if e.rule != "" && p.out.Len() > e.from {
-		t := p.out.String()[e.from:]
+	if e.rule != "" && len(p.out) > e.from {
+		t := string(p.out[e.from:])
 		if e.check == nil || e.check(t) {
 			lead := len(t) - len(strings.TrimLeft(t, " \n"))
 			if lead < len(t) {
-				p.cuts = append(p.cuts, cut{e.from + lead, p.out.Len(), e.rule})
+				p.cuts = append(p.cuts, cut{e.from + lead, len(p.out), e.rule})
 			}
 		}
 	}
@@ -717,25 +715,25 @@ func (p *page) block(n int) {
 }
 
 func (p *page) endMark() {
-	if p.out.Len() > p.start {
+	if len(p.out) > p.start {
 		h := p.hint
 		if h == hintNone && p.level == 0 {
 			h = hintPara
 		}
-		p.marks = append(p.marks, markup{p.start, p.out.Len(), h, p.level})
+		p.marks = append(p.marks, markup{p.start, len(p.out), h, p.level})
 		p.caption()
 	}
 }
 
 // caption takes out a block that says what a picture before it says.
 func (p *page) caption() {
-	if len(p.alts) == 0 || p.level > 0 || p.out.Len()-p.start > 300 {
+	if len(p.alts) == 0 || p.level > 0 || len(p.out)-p.start > 300 {
 		return
 	}
-	key := foldTitle(p.out.String()[p.start:p.out.Len()])
+	key := foldTitle(string(p.out[p.start:]))
 	for _, a := range p.alts {
 		if a == key && key != "" {
-			p.cuts = append(p.cuts, cut{p.start, p.out.Len(), ruleIllustration})
+			p.cuts = append(p.cuts, cut{p.start, len(p.out), ruleIllustration})
 			return
 		}
 	}
@@ -747,7 +745,7 @@ func (p *page) newline() {
 		p.blank++
 		return
 	}
-	p.out.WriteByte('\n')
+	p.out = append(p.out, '\n')
 	p.last = '\n'
 	p.space = false
 	// A second <br> in a row would part blocks: the line is blank.
@@ -756,7 +754,7 @@ func (p *page) newline() {
 // lineBreak starts a new line for a table row, unless one was just begun.
 func (p *page) lineBreak() {
 	if p.started && p.last != '\n' {
-		p.out.WriteByte('\n')
+		p.out = append(p.out, '\n')
 		p.last = '\n'
 	}
 	p.space, p.cell = false, false
@@ -770,7 +768,7 @@ func (p *page) picture(alt string) {
 	}
 	if t := strings.TrimLeft(alt, "\"'“‘"); utf8.RuneCountInString(t) == 1 && unicode.IsUpper(firstRune(t)) {
 		p.begin()
-		p.out.WriteString(alt)
+		p.out = append(p.out, alt...)
 		p.last = 'A'
 		return
 	}
@@ -786,14 +784,14 @@ func (p *page) begin() {
 	if p.started {
 		return
 	}
-	if p.out.Len() > 0 {
+	if len(p.out) > 0 {
 		for i := 0; i <= p.blank; i++ {
-			p.out.WriteByte('\n')
+			p.out = append(p.out, '\n')
 		}
 	}
 	p.started = true
 	p.blank = 0
-	p.start = p.out.Len()
+	p.start = len(p.out)
 	p.last = '\n'
 }
 
@@ -822,43 +820,37 @@ func (p *page) text(s string, src, n int) {
 	}
 	p.begin()
 	if p.cell {
-		p.out.WriteString("  ")
+		p.out = append(p.out, "  "...)
 		p.cell, p.space = false, false
 	}
 	if p.space && p.last != '\n' && p.last != ' ' {
-		p.out.WriteByte(' ')
+		p.out = append(p.out, ' ')
 	}
 	p.space = false
-	dst := p.out.Len()
-	for i := lead; i < len(s); {
-		k := i
-		for k < len(s) && blankAt(s, k) == 0 {
-			if s[k] < utf8.RuneSelf {
-				k++
-			} else {
-				_, w := utf8.DecodeRuneInString(s[k:])
-				k += w
-			}
-		}
-		if k > i {
+	dst := len(p.out)
+	out := p.out
+	for i := lead; i < len(s); i++ {
+		switch c := s[i]; {
+		case c > ' ' && c != 0xC2:
 			if p.space {
-				p.out.WriteByte(' ')
+				out = append(out, ' ')
 				p.space = false
 			}
-			p.out.WriteString(s[i:k])
-		}
-		i = k
-		for i < len(s) {
-			w := blankAt(s, i)
-			if w == 0 {
-				break
-			}
-			i += w
+			out = append(out, c)
+		case blankAt(s, i) > 0:
+			i += blankAt(s, i) - 1
 			p.space = true
+		default:
+			if p.space && c >= ' ' {
+				out = append(out, ' ')
+				p.space = false
+			}
+			out = append(out, c)
 		}
 	}
+	p.out = out
 	p.last = 'a'
-	p.segs = append(p.segs, seg{dst, src, p.out.Len() - dst, n})
+	p.segs = append(p.segs, seg{dst, src, len(p.out) - dst, n})
 }
 
 // blankAt returns the width of the white space at s[i], 0 if there is none; the
@@ -892,8 +884,8 @@ func (p *page) verbatim(s string, src, n int) {
 		}
 	}
 	p.begin()
-	dst := p.out.Len()
-	p.out.WriteString(s)
+	dst := len(p.out)
+	p.out = append(p.out, s...)
 	if len(s) > 0 {
 		p.last = s[len(s)-1]
 	}

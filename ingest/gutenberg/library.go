@@ -317,7 +317,7 @@ func (r *Reader) item(v *volume, cat map[string]*Info, rdf *fetch.File) ingest.I
 				continue
 			}
 			b.Files = append(b.Files, schemas.FileHash{Path: c.file.Name, Bytes: int64(len(data)), SHA256: sum, Rows: 1})
-			bk := r.Read(c.file.Name, data, info)
+			bk := r.read(c.file.Name, data, sum, info)
 			b.Dropped = append(b.Dropped, bk.Dropped...)
 			if bk.Bad {
 				bad++

@@ -318,12 +318,12 @@ func classify(s string, start, end int, names []string) (kind, stop int) {
 func endOfLines(s string) []marked {
 	var out []marked
 	for i := 0; ; {
-		n := strings.Index(s[i:], "nd of ")
+		n := strings.Index(s[i:], "Gutenberg")
 		if n < 0 {
 			return out
 		}
 		at := i + n
-		i = at + len("nd of ")
+		i = at + len("Gutenberg")
 		start := lineStart(s, at)
 		end := lineEnd(s, at)
 		l := strings.TrimLeft(s[start:end], " \t*")

@@ -127,6 +127,12 @@ func (s *splitter) match() {
 		}
 		cand, m = kept, len(kept)
 	}
+	for _, i := range cand {
+		s.heads[i].num = labelNumber(s.heads[i].label)
+	}
+	for i := range s.list.entries {
+		s.list.entries[i].num = labelNumber(s.list.entries[i].label)
+	}
 	score := make([]float32, (n+1)*(m+1))
 	at := func(i, j int) int { return i*(m+1) + j }
 	pair := make([]float32, n*m)
@@ -165,7 +171,7 @@ func (s *splitter) worth(e *entry, h *head) float32 {
 			v = max(v, same(j.key, &j.sig, h.key, &h.sig)+0.001)
 		}
 	}
-	labels := e.label != "" && h.label != "" && sameLabel(e.label, h.label)
+	labels := e.num != "" && e.num == h.num
 	if v == 0 {
 		if labels && !h.generic && e.sig.alike(&h.sig) > 0.5 {
 			v = 0.5
@@ -191,12 +197,12 @@ func (s *splitter) worth(e *entry, h *head) float32 {
 	return float32(max(w, 0))
 }
 
-// sameLabel compares two labels by their number: XII and 12 are one.
-func sameLabel(a, b string) bool {
-	return labelNumber(a) == labelNumber(b)
-}
-
+// labelNumber is the number in a label, so that XII and 12 compare equal; ""
+// for no label.
 func labelNumber(l string) string {
+	if l == "" {
+		return ""
+	}
 	l = strings.Trim(l[strings.LastIndexByte(l, ' ')+1:], "().:*")
 	if n := roman(l); n > 0 {
 		return itoa(n)

@@ -10,6 +10,9 @@
 package prose
 
 import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,10 +27,19 @@ const (
 )
 
 // Line is one printed line without the white space round it. Indent counts
-// the blanks that stood before it.
+// the blanks that stood before it, Width the line's characters; 0 = not counted
+// yet.
 type Line struct {
 	Text   string
 	Indent int
+	Width  int
+}
+
+func (l *Line) width() int {
+	if l.Width == 0 {
+		l.Width = utf8.RuneCountInString(l.Text)
+	}
+	return l.Width
 }
 
 // Verse reports whether lines, one block between blank lines, were broken
@@ -45,27 +57,34 @@ func Verse(lines []Line, width int) bool {
 	if width <= 0 {
 		width = 72
 	}
-	capitals, room, ownRoom, long := 0, 0, 0, 0
+	gaps := n - 1
+	room, spare := 0, true
+	for i := 1; i < n; i++ {
+		need := lines[i-1].width() + 1 + firstWord(lines[i].Text)
+		if lines[i-1].Indent+need <= width {
+			room++
+		} else if (room+n-1-i)*2 < gaps {
+			return false // prose, as most blocks are
+		}
+		spare = spare && need+10 <= width
+	}
+	capitals, ownRoom, long := 0, 0, 0
 	indented := true
-	for i, l := range lines {
+	for i := range lines {
+		l := &lines[i]
 		if startsCapital(l.Text) {
 			capitals++
 		}
 		if i > 0 && l.Indent < 2 {
 			indented = false
 		}
-		long = max(long, runes(l.Text))
+		long = max(long, l.width())
 	}
 	for i := 1; i < n; i++ {
-		need := runes(lines[i-1].Text) + 1 + firstWord(lines[i].Text)
-		if lines[i-1].Indent+need <= width {
-			room++
-		}
-		if need <= long {
+		if lines[i-1].width()+1+firstWord(lines[i].Text) <= long {
 			ownRoom++
 		}
 	}
-	gaps := n - 1
 	switch {
 	case room*2 < gaps:
 		return false
@@ -76,7 +95,15 @@ func Verse(lines []Line, width int) bool {
 	default:
 		// At the left edge, verse has a capital to each line, or lines far
 		// shorter than the measure.
-		return capitals*5 >= n*4 && room*3 >= gaps*2 || long*2 <= width && capitals*2 >= n
+		// A paragraph of dialogue may well have two lines that begin with a
+		// capital and some room, so few lines must be short.
+		switch {
+		case long*2 <= width:
+			return capitals*2 >= n
+		case n < 4:
+			return capitals == n && long*5 <= width*4
+		}
+		return capitals*5 >= n*4 && room*3 >= gaps*2 && (long*100 <= width*88 || room == gaps && spare)
 	}
 }
 
@@ -92,15 +119,13 @@ func startsCapital(s string) bool {
 	return true
 }
 
-func runes(s string) int { return utf8.RuneCountInString(s) }
-
+// firstWord is the length of s up to its first blank, in characters.
 func firstWord(s string) int {
 	n := 0
-	for _, r := range s {
-		if r == ' ' {
-			break
+	for i := 0; i < len(s) && s[i] != ' '; i++ {
+		if s[i]&0xC0 != 0x80 {
+			n++
 		}
-		n++
 	}
 	return n
 }
@@ -109,8 +134,13 @@ func firstWord(s string) int {
 // them. A hyphen after a letter and a dash end a line without a blank to
 // follow (`well-` + `known`, `day--` + `fell`), and so does a dash that starts
 // the next one; any other two lines are parted by a blank.
-func Join(dst []byte, line string) []byte {
-	if len(dst) == 0 || line == "" {
+func Join(dst []byte, line string) []byte { return join(dst, line) }
+
+// JoinBytes is Join for a line that may lie right behind dst in the same array.
+func JoinBytes(dst, line []byte) []byte { return join(dst, line) }
+
+func join[T string | []byte](dst []byte, line T) []byte {
+	if len(dst) == 0 || len(line) == 0 {
 		return append(dst, line...)
 	}
 	if !glued(dst) && !opensWithDash(line) {
@@ -136,7 +166,7 @@ func glued(b []byte) bool {
 }
 
 // opensWithDash reports a dash that clings to what follows: `--fell`.
-func opensWithDash(s string) bool {
+func opensWithDash[T string | []byte](s T) bool {
 	i := 0
 	for i < len(s) && s[i] == '-' {
 		i++
@@ -144,7 +174,7 @@ func opensWithDash(s string) bool {
 	if i >= 2 {
 		return i < len(s) && s[i] != ' '
 	}
-	if len(s) > 3 && s[:3] == "—" {
+	if len(s) > 3 && s[0] == 0xE2 && s[1] == 0x80 && s[2] == 0x94 { // an em dash
 		return s[3] != ' '
 	}
 	return false
@@ -162,6 +192,9 @@ type span struct {
 	name       string
 	start, end int // bytes
 }
+
+// Grow makes room for n bytes.
+func (b *Builder) Grow(n int) { b.buf = slices.Grow(b.buf, n) }
 
 // Len returns the bytes written so far.
 func (b *Builder) Len() int { return len(b.buf) }
@@ -188,20 +221,40 @@ func (b *Builder) Paragraph(p []byte, kind string) {
 	}
 }
 
-// plain reports printable ASCII with no white space at either end or line
-// end: text that freezing and trimming would leave as it is.
+// plain reports text that freezing and trimming would leave as it is, where
+// that is quick to see: no white space at either end or line end, and nothing
+// but printable ASCII, typographic quotes, dashes and ellipses, and the letters
+// of Latin-1, none of which can combine with another.
 func plain(p []byte) bool {
-	prev := byte(' ')
-	for _, c := range p {
-		if c < ' ' && c != '\n' || c >= 0x7F {
-			return false
-		}
-		if c == '\n' && prev == ' ' {
-			return false
-		}
-		prev = c
+	if len(p) == 0 {
+		return true
 	}
-	return len(p) == 0 || p[0] > ' ' && prev > ' '
+	if p[0] <= ' ' || p[len(p)-1] <= ' ' {
+		return false
+	}
+	for i := 0; i < len(p); {
+		if i+8 <= len(p) {
+			// Eight bytes at once: none below a blank, none above '~'.
+			x := binary.LittleEndian.Uint64(p[i:])
+			if (x|(x-0x2020202020202020)|(x+0x0101010101010101))&0x8080808080808080 == 0 {
+				i += 8
+				continue
+			}
+		}
+		switch c := p[i]; {
+		case c >= ' ' && c < 0x7F:
+			i++
+		case c == '\n' && p[i-1] != ' ':
+			i++
+		case c == 0xE2 && i+2 < len(p) && p[i+1] == 0x80 && (p[i+2] >= 0x93 && p[i+2] <= 0x9E || p[i+2] == 0xA6):
+			i += 3
+		case c == 0xC3 && i+1 < len(p) && p[i+1] >= 0x80 && p[i+1] <= 0xBF:
+			i += 2
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // Section calls add and records what it added as an upstream section, unless
@@ -228,16 +281,56 @@ func (b *Builder) Fill(s *schemas.Story) {
 	if len(b.marks)+len(b.sections) == 0 {
 		return
 	}
-	ix := text.NewIndex(s.Text)
+	// Code points are counted from each offset to the next one asked for;
+	// marks and sections are in order.
+	at, n := 0, 0
+	runes := func(off int) int {
+		if off < at {
+			at, n = 0, 0
+		}
+		m, _ := Scan(s.Text[at:off])
+		at, n = off, n+m
+		return n
+	}
 	for _, m := range b.marks {
-		s.Marks = append(s.Marks, schemas.Mark{Kind: m.name, Bounds: bounds(ix, m)})
+		start := runes(m.start)
+		s.Marks = append(s.Marks, schemas.Mark{Kind: m.name, Bounds: schemas.Bounds{Start: start, End: runes(m.end)}})
 	}
 	for _, m := range b.sections {
-		s.Sections = append(s.Sections, schemas.Section{ID: m.name, Bounds: bounds(ix, m)})
+		start := runes(m.start)
+		s.Sections = append(s.Sections, schemas.Section{ID: m.name, Bounds: schemas.Bounds{Start: start, End: runes(m.end)}})
 	}
 }
 
-func bounds(ix *text.Index, m span) schemas.Bounds {
-	sp := ix.Span(text.Range{Start: m.start, End: m.end})
-	return schemas.Bounds{Start: sp.Start, End: sp.End}
+// Scan counts the code points of s, which is valid UTF-8, and reports whether
+// two blanks stand side by side in it. It works on eight bytes at once.
+func Scan(s string) (runes int, double bool) {
+	const ones = 0x0101010101010101
+	const tops = 0x8080808080808080
+	i := 0
+	last := uint64(0) // top bit: the byte before is a blank
+	for ; i+8 <= len(s); i += 8 {
+		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		// Continuation bytes are 10xxxxxx.
+		runes += 8 - bits.OnesCount64(x&tops&^(x<<1))
+		// Zero bytes of y are blanks; this marks each exactly.
+		y := x ^ 0x20*ones
+		z := ^((y&^tops + 0x7F*ones) | y | 0x7F*ones)
+		if z&(z<<8|last>>56) != 0 {
+			double = true
+		}
+		last = z & (0x80 << 56)
+	}
+	blank := last != 0
+	for ; i < len(s); i++ {
+		if s[i]&0xC0 != 0x80 {
+			runes++
+		}
+		if s[i] == ' ' && blank {
+			double = true
+		}
+		blank = s[i] == ' '
+	}
+	return runes, double
 }
