@@ -24,8 +24,13 @@ import (
 // needs, or whose common excerpt marks are frequent over all stories (then
 // with the stories that have those marks too).
 
-// examined is the most stories whose shingles are counted for one group.
-const examined = 256
+const (
+	// examined is the most stories whose shingles are counted for one group:
+	// the shortest, since those are the ones that a passage makes alike.
+	examined = 256
+	// examinedShingles bounds the shingles of those stories.
+	examinedShingles = 4 << 20
+)
 
 // dropBoilerplate judges pairs anew that may share boilerplate alone. It
 // returns the duplicates that remain, and how many pairs were cleared.
@@ -50,7 +55,7 @@ func (c *chooser) dropBoilerplate(edges []edge) ([]edge, int, error) {
 			left = append(left, g.edges...)
 			continue
 		}
-		b, err := c.findBoilerplate(r, g.edges, stories[:min(len(stories), examined)])
+		b, err := c.findBoilerplate(r, stories)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -58,12 +63,13 @@ func (c *chooser) dropBoilerplate(edges []edge) ([]edge, int, error) {
 			left = append(left, g.edges...)
 			continue
 		}
+		j := judge{r: r, boilerplate: b, rests: map[int32]rest{}}
 		for _, e := range g.edges {
-			e, err := r.judgeWithout(e, b)
+			clear, err := j.clears(e)
 			if err != nil {
 				return nil, 0, err
 			}
-			if e.kind == "" {
+			if clear {
 				cleared++
 			} else {
 				left = append(left, e)
@@ -128,7 +134,7 @@ func (c *chooser) markCarriers(r *reader, groups []group) (map[int32][]int32, er
 	for _, g := range groups {
 		marks := map[uint32]bool{}
 		for _, e := range g.edges {
-			if e.common == 0 || 2*e.common < e.marks {
+			if e.common == 0 || 2*e.common < e.sampled {
 				continue
 			}
 			a, err := r.text(e.a)
@@ -182,79 +188,78 @@ func (c *chooser) markCarriers(r *reader, groups []group) (map[int32][]int32, er
 	return found, nil
 }
 
-// findBoilerplate returns the shingles, among those that edges share, which
-// enough of the stories carry beside their own text.
-func (c *chooser) findBoilerplate(r *reader, edges []edge, stories []int32) (map[uint64]bool, error) {
-	count := map[uint64]int{}
-	for _, e := range edges {
-		a, err := r.set(e.a)
-		if err != nil {
-			return nil, err
-		}
-		b, err := r.set(e.b)
-		if err != nil {
-			return nil, err
-		}
-		for h := range both(a, b) {
-			count[h] = 0
-		}
-	}
-	tally := func(set []uint64) {
-		for _, h := range set {
-			if n, ok := count[h]; ok {
-				count[h] = n + 1
-			}
-		}
-	}
-	frequent := func() map[uint64]bool {
-		m := map[uint64]bool{}
-		for h, n := range count {
-			if n >= c.set.Boilerplate {
-				m[h] = true
-			}
-		}
-		return m
-	}
-	for _, s := range stories {
+// findBoilerplate returns the shingles that enough of the stories carry beside
+// their own text, sorted.
+func (c *chooser) findBoilerplate(r *reader, stories []int32) ([]uint64, error) {
+	stories = slices.Clone(stories)
+	slices.SortFunc(stories, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(c.sig(a).Words, c.sig(b).Words), cmp.Compare(a, b))
+	})
+	stories = stories[:min(len(stories), examined)]
+	var all []uint64
+	for i, s := range stories {
 		set, err := r.set(s)
 		if err != nil {
 			return nil, err
 		}
-		tally(set)
+		if len(all)+len(set) > examinedShingles && i >= c.set.Boilerplate {
+			stories = stories[:i]
+			break
+		}
+		all = append(all, set...)
 	}
-	shared := frequent()
+	shared := frequent(all, c.set.Boilerplate)
 	if len(shared) == 0 {
 		return nil, nil
 	}
 	// Count again, over those that have a text of their own beside it.
-	clear(count)
-	for h := range shared {
-		count[h] = 0
-	}
+	all = all[:0]
 	for _, s := range stories {
 		t, err := r.text(s)
 		if err != nil {
 			return nil, err
 		}
 		if ownText(t.seq, shared, c.set.Shingle) {
-			tally(t.set)
+			for h := range both(t.set, shared) {
+				all = append(all, h)
+			}
 		}
 	}
-	return frequent(), nil
+	return frequent(all, c.set.Boilerplate), nil
+}
+
+// frequent returns the values that stand at least n times in all, which it
+// sorts.
+func frequent(all []uint64, n int) []uint64 {
+	slices.Sort(all)
+	var out []uint64
+	for i := 0; i < len(all); {
+		j := i + 1
+		for j < len(all) && all[j] == all[i] {
+			j++
+		}
+		if j-i >= n {
+			out = append(out, all[i])
+		}
+		i = j
+	}
+	return out
 }
 
 // ownText reports whether runs of shingles that are not in shared make up at
 // least a fifth of a text. Only runs count that editing words here and there
 // does not leave: longer than two shingles' words, and than a fifth of the
 // text or eight shingles' words, whichever is less.
-func ownText(seq []uint64, shared map[uint64]bool, shingle int) bool {
+func ownText(seq, shared []uint64, shingle int) bool {
 	fifth := max(len(seq)/5, 1)
 	least := max(2*shingle+1, min(fifth, 8*shingle))
 	own, run := 0, 0
 	for i := 0; i <= len(seq); i++ {
-		if i < len(seq) && !shared[seq[i]] {
-			run++
-			continue
+		if i < len(seq) {
+			if _, ok := slices.BinarySearch(shared, seq[i]); !ok {
+				run++
+				continue
+			}
 		}
 		if run >= least {
 			own += run
@@ -264,28 +269,56 @@ func ownText(seq []uint64, shared map[uint64]bool, shingle int) bool {
 	return own >= fifth
 }
 
-// judgeWithout judges a pair on what is left of its texts without boilerplate,
-// if one of the two has a text of its own. The figures stay those of the
-// whole texts.
-func (r *reader) judgeWithout(e edge, boilerplate map[uint64]bool) (edge, error) {
-	a, err := r.text(e.a)
+// judge judges the pairs of one group on what is left of their texts without
+// boilerplate.
+type judge struct {
+	r           *reader
+	boilerplate []uint64
+	rests       map[int32]rest
+	held        int // bytes
+}
+
+// rest is what is left of a text.
+type rest struct {
+	set []uint64
+	own bool // see ownText
+}
+
+func (j *judge) rest(rank int32) (rest, error) {
+	if r, ok := j.rests[rank]; ok {
+		return r, nil
+	}
+	t, err := j.r.text(rank)
 	if err != nil {
-		return e, err
+		return rest{}, err
 	}
-	b, err := r.text(e.b)
+	own := ownText(t.seq, j.boilerplate, j.r.c.set.Shingle)
+	left := slices.DeleteFunc(t.set, func(h uint64) bool {
+		_, ok := slices.BinarySearch(j.boilerplate, h)
+		return ok
+	})
+	if j.held += 8 * cap(left); j.held > j.r.max {
+		clear(j.rests)
+		j.held = 0
+	}
+	j.rests[rank] = rest{left, own}
+	return j.rests[rank], nil
+}
+
+// clears reports whether e is no duplicate without the boilerplate. A pair of
+// which neither text has a text of its own is judged whole, as it was.
+func (j *judge) clears(e edge) (bool, error) {
+	a, err := j.rest(e.a)
 	if err != nil {
-		return e, err
+		return false, err
 	}
-	n := r.c.set.Shingle
-	if !ownText(a.seq, boilerplate, n) && !ownText(b.seq, boilerplate, n) {
-		return e, nil
+	b, err := j.rest(e.b)
+	if err != nil {
+		return false, err
 	}
-	in := func(h uint64) bool { return boilerplate[h] }
-	restA, restB := slices.DeleteFunc(slices.Clone(a.set), in), slices.DeleteFunc(slices.Clone(b.set), in)
-	rest := edge{a: e.a, b: e.b, inner: -1, overlap: measure(restA, restB)}
-	if err := r.name(&rest, len(restA), len(restB)); err != nil {
-		return e, err
+	if !a.own && !b.own {
+		return false, nil
 	}
-	e.kind, e.inner = rest.kind, rest.inner
-	return e, nil
+	o := measure(a.set, b.set)
+	return o.jaccard < j.r.c.set.Jaccard && o.containment < j.r.c.set.Containment, nil
 }

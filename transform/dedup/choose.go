@@ -44,6 +44,8 @@ type chooser struct {
 	order  []int32        // signature of each rank
 	rank   []int32        // rank of each signature
 	copyOf map[int32]bool // ranks whose words an earlier rank has
+
+	frequent []uint32 // excerpt marks that as many stories have as boilerplate needs, in order
 }
 
 func newChooser(ctx context.Context, x *Index, ours int, fetch Fetch) (*chooser, error) {
@@ -116,12 +118,13 @@ func (c *chooser) choose() (*Decisions, error) {
 
 // edge says that two stories are duplicates; a has the lower rank.
 type edge struct {
-	a, b   int32
-	inner  int32 // the one contained in the other; -1 where it goes both ways
-	kind   string
-	bands  int // shared
-	marks  int // shared excerpt marks
-	common int // those of them that many stories have
+	a, b  int32
+	inner int32 // the one contained in the other; -1 where it goes both ways
+	kind  string
+	bands int // shared
+	// sampled are the shared shingles that are excerpt marks wherever they
+	// stand, common those of them that are frequent.
+	sampled, common int
 	overlap
 }
 
@@ -187,7 +190,7 @@ func (c *chooser) compareCopies(edges []edge, group []int32) ([]edge, error) {
 			}
 			edges = append(edges, edge{
 				a: c.rank[group[0]], b: c.rank[i], inner: -1, kind: KindExact, overlap: overlap{1, 1},
-				bands: c.set.Bands, marks: int(c.index.marks[i]),
+				bands: c.set.Bands,
 			})
 			if c.rank[i] < int32(c.ours) {
 				c.copyOf[c.rank[i]] = true
@@ -224,9 +227,8 @@ func (c *chooser) read(rank int32) (schemas.Story, error) {
 type pairKind uint64
 
 const (
-	byBand   pairKind = iota // a band key
-	byMark                   // an excerpt mark
-	byCommon                 // an excerpt mark that many stories have
+	byBand pairKind = iota // a band key
+	byMark                 // an excerpt mark
 )
 
 // pair puts two ranks and a kind into one word, in which order a tally sorts.
@@ -257,7 +259,7 @@ func (c *chooser) candidates(pairs *tally) error {
 		}
 	} else {
 		for band := range c.set.Bands {
-			err := c.buckets(band, func(ranks []int32) error { return c.join(ranks, fullBand, byBand, add) })
+			err := c.buckets(band, func(_ uint32, ranks []int32) error { return c.join(ranks, fullBand, byBand, add) })
 			if err != nil {
 				return err
 			}
@@ -266,23 +268,22 @@ func (c *chooser) candidates(pairs *tally) error {
 	if !c.set.Excerpts {
 		return nil
 	}
-	return c.buckets(c.set.Bands, func(ranks []int32) error {
-		kind := byMark
+	return c.buckets(c.set.Bands, func(key uint32, ranks []int32) error {
 		if c.set.Boilerplate > 0 && len(ranks) >= c.set.Boilerplate {
-			kind = byCommon
+			c.frequent = append(c.frequent, key) // in order
 		}
 		if len(ranks) > fullMark { // what holds an excerpt is long
 			slices.SortFunc(ranks, func(a, b int32) int {
 				return cmp.Or(cmp.Compare(c.sig(b).Words, c.sig(a).Words), cmp.Compare(a, b))
 			})
 		}
-		return c.join(ranks, fullMark, kind, add)
+		return c.join(ranks, fullMark, byMark, add)
 	})
 }
 
-// buckets calls f with the ranks of the stories that share a key of a column,
-// in order, copies left out.
-func (c *chooser) buckets(col int, f func(ranks []int32) error) error {
+// buckets calls f for each key of a column that several stories have, with
+// their ranks in order, copies left out.
+func (c *chooser) buckets(col int, f func(key uint32, ranks []int32) error) error {
 	var key uint64
 	var ranks []int32
 	done := func() error {
@@ -290,7 +291,7 @@ func (c *chooser) buckets(col int, f func(ranks []int32) error) error {
 			return nil
 		}
 		slices.Sort(ranks)
-		return f(ranks)
+		return f(uint32(key), ranks)
 	}
 	for v, err := range c.index.column(c.ctx, col) {
 		if err != nil {

@@ -4,13 +4,14 @@ package dedup
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 )
 
 // candidate is a pair to be measured.
 type candidate struct {
-	a, b                 int32
-	bands, marks, common int
+	a, b         int32
+	bands, marks int // shared
 }
 
 // verify measures the candidates on their texts and returns the duplicates, in
@@ -67,10 +68,7 @@ func (c *chooser) verify(pairs *tally) ([]edge, error) {
 		case byBand:
 			p.bands = e.n
 		case byMark:
-			p.marks += e.n
-		case byCommon:
-			p.marks += e.n
-			p.common = e.n
+			p.marks = e.n
 		}
 	}
 	if err := done(); err != nil {
@@ -95,13 +93,22 @@ func (c *chooser) measureAll(r *reader, part []candidate) ([]edge, error) {
 		if c.sig(p.a).Hash == c.sig(p.b).Hash && len(a) == len(b) {
 			continue // joined as exact: only ours and others' meet here
 		}
-		e := edge{a: p.a, b: p.b, inner: -1, bands: p.bands, marks: p.marks, common: p.common, overlap: measure(a, b)}
+		e := edge{a: p.a, b: p.b, inner: -1, bands: p.bands, overlap: measure(a, b)}
 		if err := r.name(&e, len(a), len(b)); err != nil {
 			return nil, err
 		}
-		if e.kind != "" {
-			edges = append(edges, e)
+		if e.kind == "" {
+			continue
 		}
+		for h := range both(a, b) {
+			if h%markEvery == 0 {
+				e.sampled++
+				if _, ok := slices.BinarySearch(c.frequent, uint32(h>>32)); ok {
+					e.common++
+				}
+			}
+		}
+		edges = append(edges, e)
 	}
 	return edges, nil
 }
