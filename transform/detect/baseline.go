@@ -47,7 +47,9 @@ func (b Baseline) Predict(e schemas.Example, seed uint64) schemas.Prediction {
 	return p
 }
 
-func alwaysNo(_ schemas.Example, p *schemas.Prediction, _ *rand.Rand) { p.Label = schemas.LabelConsistent }
+func alwaysNo(_ schemas.Example, p *schemas.Prediction, _ *rand.Rand) {
+	p.Label = schemas.LabelConsistent
+}
 
 func alwaysYes(_ schemas.Example, p *schemas.Prediction, _ *rand.Rand) { p.Label = schemas.LabelError }
 
