@@ -84,12 +84,15 @@ func (c *chain) ingestCorpus(ctx context.Context, corpus corpusIn, out *pipeline
 		}
 		return b, nil
 	}
+	tick, end := c.track("ingest "+corpus.Name, 0, nil)
+	defer end()
 	rows, bad, read := 0, 0, 0
 	var unread []string // the first of them, for the error
 	for b, err := range pipeline.Map(ctx, c.workers, items, load) {
 		if err != nil {
 			return err
 		}
+		tick()
 		rows, bad = rows+b.Rows, bad+b.Bad
 		for _, f := range b.Files {
 			counts[corpus.Name+"/files"]++

@@ -84,11 +84,14 @@ func (c *chain) make() (schemas.StepManifest, bool, error) {
 			}
 			return transform.Chain(ctx, env, steps, func(d schemas.Draft) string { return d.DraftID }, d)
 		}
+		tick, end := c.track("make", m.In, c.spent)
+		defer end()
 		pending := 0
 		for o, err := range pipeline.Map(ctx, c.modelWorkers(), c.stories(dedupDir), one) {
 			if err != nil {
 				return err
 			}
+			tick()
 			pending += o.Pending
 			for _, d := range o.Dropped {
 				if err := out.Drop(d); err != nil {

@@ -69,6 +69,15 @@ func (c *chain) modelWorkers() int {
 	return max(c.workers, 64)
 }
 
+// spent says what the calls of this run came to, for progress.
+func (c *chain) spent() string {
+	p := c.client.Progress()
+	if p.Done == 0 || c.recipe.Make.Engine == "rules" {
+		return ""
+	}
+	return fmt.Sprintf("%d calls, %d failed, %d from the store, %.2f USD", p.Done, p.Failed, p.Cached, p.Spent)
+}
+
 // settle ends a step that asks a model: it writes usage into the manifest, and
 // where answers are missing it stops, or marks the step partial.
 func (c *chain) settle(m *schemas.StepManifest, pending int) error {
