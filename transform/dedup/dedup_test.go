@@ -162,6 +162,19 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// TestFoldTwice: what any character becomes stays as it is.
+func TestFoldTwice(t *testing.T) {
+	var f folded
+	for r := rune(0); r <= 0x1FFFF; r++ {
+		f.fold("a" + string(r) + "b")
+		once := string(f.bytes())
+		f.fold(once)
+		if got := string(f.bytes()); got != once {
+			t.Errorf("%U: %q, then %q", r, once, got)
+		}
+	}
+}
+
 // TestWordHashes: equal words hash alike wherever they stand, different words
 // do not, at every length round the block size of the hash.
 func TestWordHashes(t *testing.T) {

@@ -180,8 +180,8 @@ func foldRune(r rune) (what effect, fold string) {
 	if r < 0x250 {
 		return latin[r-0x80].what, latin[r-0x80].fold
 	}
-	switch r {
-	case '’', '‘', 'ʼ', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff':
+	switch r { // the common ones
+	case '’', '‘':
 		return vanishes, ""
 	case '“', '”', '—', '–', '…', '\u3000', '，', '。', '、':
 		return parts, ""
@@ -191,26 +191,43 @@ func foldRune(r rune) (what effect, fold string) {
 
 func slowFoldRune(r rune) (effect, string) {
 	switch {
-	case r == '\u00ad', r == 'ʼ', 0x300 <= r && r < 0x370:
-		// Soft hyphens, and accents that stand alone.
+	case unseen(r):
 		return vanishes, ""
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
-		return ownWord, string(unicode.ToLower(r))
-	case !unicode.In(r, unicode.L, unicode.N, unicode.M):
+	case isCJK(r):
+		return ownWord, string(r)
+	case !isLetter(r):
 		return parts, ""
 	}
 	var b strings.Builder
 	for _, d := range norm.NFKD.String(string(r)) {
 		switch {
-		case 0x300 <= d && d < 0x370:
-		case unicode.In(d, unicode.L, unicode.N, unicode.M):
+		case unseen(d):
+		case isCJK(d): // a number in a circle
+			b.WriteByte(' ')
+			b.WriteRune(d)
+			b.WriteByte(' ')
+		case isLetter(d):
 			b.WriteString(lower(d))
-		default:
-			b.WriteByte(' ') // the stroke of a fraction
+		default: // the stroke of a fraction
+			b.WriteByte(' ')
 		}
 	}
 	return partOfWord, b.String()
 }
+
+// unseen reports apostrophes, soft hyphens, joiners and accents that stand
+// alone.
+func unseen(r rune) bool {
+	switch r {
+	case '\'', '’', '‘', 'ʼ', '\u00ad', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff':
+		return true
+	}
+	return 0x300 <= r && r < 0x370
+}
+
+func isCJK(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
+
+func isLetter(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) }
 
 // lower is the lower case of r; letters that editions spell with two ASCII
 // letters are spelled so.
