@@ -220,9 +220,14 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 	if len(rs[0].tokens) == 0 {
 		return Match{Class: ClassNone, Why: WhyEmpty}, ""
 	}
+	refused := "" // why pieces that are in the story are no match
 	try := func(rs []*reading, f func(*reading, int) (Match, bool)) (Match, bool) {
 		for _, r := range rs {
-			if m, ok := f(r, near); ok {
+			m, ok := f(r, near)
+			if !ok && refused == "" {
+				refused = m.Why
+			}
+			if ok {
 				if r.flag {
 					m.Flagged, m.Why = true, WhyDropped
 				}
@@ -243,6 +248,9 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 	}
 	rs = append(rs, sure...)
 	if m, ok := try(rs, a.pieces); ok { // each piece unchanged
+		return m, ""
+	}
+	if m, ok := try(rs, a.spoken); ok {
 		return m, ""
 	}
 	sure, more := unwrap(rs, false)
@@ -267,7 +275,7 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 		}
 		// The quote as it stands has the word, unless another reading got
 		// nearer.
-		if i == 0 || m.Similarity > none.Similarity {
+		if i == 0 || m.Why != WhyAbsent && m.Similarity > none.Similarity {
 			none = m
 		}
 	}
@@ -278,6 +286,9 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 	// whole says more than a clean one of a part.
 	if m, ok := try(unsure, a.run); ok {
 		return m, ""
+	}
+	if none.Why == WhyAbsent && refused != "" {
+		none.Why = refused
 	}
 	return none, ""
 }
@@ -302,6 +313,8 @@ func unwrap(rs []*reading, front bool) (sure, unsure []*reading) {
 
 // hit is a run of tokens of the story.
 type hit struct{ first, last int } // both included
+
+func (h hit) overlaps(o hit) bool { return h.first <= o.last && o.first <= h.last }
 
 // hits returns every place where the tokens stand in one run. An ellipsis
 // between two tokens of the quote must be in the story as well; one that only
@@ -422,8 +435,12 @@ func (a *Anchorer) gap(i int) string {
 	if i+1 < len(a.toks) {
 		to = int(a.toks[i+1].start)
 	}
-	return a.story[from:to]
+	return between(a.story, from, to)
 }
+
+// between is s[from:to]. Two words may come from one character (℀ is a/c):
+// nothing is between them.
+func between(s string, from, to int) string { return s[from:max(from, to)] }
 
 // choose makes the match of several equally good places.
 func choose(c Class, r *reading, at []Range, near int) Match {
@@ -431,7 +448,7 @@ func choose(c Class, r *reading, at []Range, near int) Match {
 	best := at[0]
 	for _, p := range at {
 		m.Starts = append(m.Starts, p.Start)
-		if near >= 0 && distance(p, near) < distance(best, near) {
+		if near >= 0 && nearer(p, best, near) {
 			best = p
 		}
 	}
@@ -439,9 +456,15 @@ func choose(c Class, r *reading, at []Range, near int) Match {
 	return m
 }
 
-// distance is how far offset at is from r, 0 inside it.
-func distance(r Range, at int) int {
-	return max(r.Start-at, at-r.End, 0)
+// nearer reports whether p is nearer to offset at than q is: by the distance
+// from the whole range first, then from its start.
+func nearer(p, q Range, at int) bool {
+	outside := func(r Range) int { return max(r.Start-at, at-r.End, 0) }
+	start := func(r Range) int { return max(r.Start-at, at-r.Start) }
+	if outside(p) != outside(q) {
+		return outside(p) < outside(q)
+	}
+	return start(p) < start(q)
 }
 
 // compare tells by which class the reading equals the story around a hit, and
@@ -479,7 +502,7 @@ func (a *Anchorer) outer(r *reading, last int, h hit) Range {
 	if last+1 < len(r.tokens) {
 		to = r.tokens[last+1].start
 	}
-	tail := r.text[r.tokens[last].end:to]
+	tail := between(r.text, r.tokens[last].end, to)
 	rest := a.gap(h.last)
 	for tail != "" && rest != "" {
 		q, n := utf8.DecodeRuneInString(tail)

@@ -115,16 +115,34 @@ func (a *Anchorer) nearly(r *reading, near int) Match {
 	return m
 }
 
-// formOf is the text that edits are counted on.
+// formOf is the text that edits are counted on: words with one blank between
+// them, numbers in words as digits, so that another spelling costs nothing.
 func formOf(toks []token) string {
-	var b strings.Builder
-	for i, t := range toks {
-		if i > 0 {
-			b.WriteByte(' ')
+	b := make([]byte, 0, 8*len(toks))
+	add := func(s string) {
+		if len(b) > 0 {
+			b = append(b, ' ')
 		}
-		b.WriteString(t.text)
+		b = append(b, s...)
 	}
-	return b.String()
+	var n phrase
+	var value [1]string
+	flush := func() {
+		for _, v := range n.flush(value[:0]) {
+			add(v)
+		}
+	}
+	for i, t := range toks {
+		if n.take(t.text) || n.joins(toks, i) {
+			continue
+		}
+		flush()
+		if !n.take(t.text) {
+			add(t.text)
+		}
+	}
+	flush()
+	return string(b)
 }
 
 // candidates returns the places that most of the quote's words point at,
@@ -171,18 +189,16 @@ func (a *Anchorer) candidates(r *reading, form string) []candidate {
 		margin := max(6, n/3)
 		lo := max(0, b.at*width-n-margin)
 		hi := min(len(a.toks), b.at*width-n+2*width+n+margin)
-		c, ok := a.align(r, ids, weights, lo, hi)
-		if !ok {
-			continue
-		}
-		a.widen(&c, n, form)
-		// Two diagonals may lead to one place.
-		same := slices.IndexFunc(out, func(o candidate) bool { return o.span.first <= c.span.last && c.span.first <= o.span.last })
-		switch {
-		case same < 0:
-			out = append(out, c)
-		case c.edits < out[same].edits:
-			out[same] = c
+		for _, c := range a.align(r, ids, weights, lo, hi) {
+			a.widen(&c, r, form)
+			// Two diagonals may lead to one place.
+			same := slices.IndexFunc(out, func(o candidate) bool { return o.span.overlaps(c.span) })
+			switch {
+			case same < 0:
+				out = append(out, c)
+			case c.edits < out[same].edits:
+				out[same] = c
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(x, y candidate) int {
@@ -195,11 +211,12 @@ func (a *Anchorer) candidates(r *reading, form string) []candidate {
 }
 
 // align finds the run of story tokens in [lo, hi) that the quote's tokens turn
-// into at the lowest cost. ok is false if too few words stay.
-func (a *Anchorer) align(r *reading, ids []int32, weights []int, lo, hi int) (c candidate, ok bool) {
+// into at the lowest cost, and others beside it that are about as near. Runs in
+// which too few words stay are left out.
+func (a *Anchorer) align(r *reading, ids []int32, weights []int, lo, hi int) []candidate {
 	n, m := len(ids), hi-lo
 	if m <= 0 {
-		return c, false
+		return nil
 	}
 	const (
 		same = iota
@@ -236,30 +253,44 @@ func (a *Anchorer) align(r *reading, ids []int32, weights []int, lo, hi int) (c 
 			}
 		}
 	}
-	end := 0
-	for j := range cost {
-		if cost[j] < cost[end] {
-			end = j
+	trace := func(end int) candidate {
+		var c candidate
+		for i, j := n, end; i > 0; {
+			switch moves[i*(m+1)+j] {
+			case same:
+				i, j = i-1, j-1
+				c.steps = append(c.steps, aligned{i, lo + j, true})
+			case sub:
+				i, j = i-1, j-1
+				c.steps = append(c.steps, aligned{i, lo + j, false})
+			case del:
+				i--
+				c.steps = append(c.steps, aligned{i, -1, false})
+			case ins:
+				j--
+				c.steps = append(c.steps, aligned{-1, lo + j, false})
+			}
+		}
+		slices.Reverse(c.steps)
+		return c
+	}
+	ends := make([]int, m+1)
+	for j := range ends {
+		ends[j] = j
+	}
+	slices.SortStableFunc(ends, func(x, y int) int { return cost[x] - cost[y] })
+	const slack = 4 * 8 // eight characters: the guards want to see near rivals
+	var out []candidate
+	for _, j := range ends {
+		if cost[j] > cost[ends[0]]+slack || len(out) == 6 {
+			break
+		}
+		c := trace(j)
+		if a.finish(&c, r, weights) && !slices.ContainsFunc(out, func(o candidate) bool { return o.span.overlaps(c.span) }) {
+			out = append(out, c)
 		}
 	}
-	for i, j := n, end; i > 0; {
-		switch moves[i*(m+1)+j] {
-		case same:
-			i, j = i-1, j-1
-			c.steps = append(c.steps, aligned{i, lo + j, true})
-		case sub:
-			i, j = i-1, j-1
-			c.steps = append(c.steps, aligned{i, lo + j, false})
-		case del:
-			i--
-			c.steps = append(c.steps, aligned{i, -1, false})
-		case ins:
-			j--
-			c.steps = append(c.steps, aligned{-1, lo + j, false})
-		}
-	}
-	slices.Reverse(c.steps)
-	return c, a.finish(&c, r, weights)
+	return out
 }
 
 // change is what it costs to turn one word into another, in quarters of a
@@ -356,7 +387,8 @@ func (a *Anchorer) finish(c *candidate, r *reading, weights []int) bool {
 // widen counts the edits of an alignment, and takes in the words of the
 // story's clause that stand where the quote has words of its own at an edge
 // ("Mira found" for "Damian found"), unless they are much longer.
-func (a *Anchorer) widen(c *candidate, n int, form string) {
+func (a *Anchorer) widen(c *candidate, r *reading, form string) {
+	n := len(r.tokens)
 	const more = 6 // characters that may come on top
 	most := int(maxEdits * float64(utf8.RuneCountInString(form)))
 	count := func(h hit) int { return editDistance(form, formOf(a.tokens(h.first, h.last+1))) }
@@ -378,6 +410,61 @@ func (a *Anchorer) widen(c *candidate, n int, form string) {
 		}
 		if edits := count(span); edits <= c.edits || edits <= min(most, c.edits+more) {
 			c.span, g.s, c.edits = span, s, edits
+		}
+		a.wholeNumber(c, g, r)
+		c.edits = count(c.span)
+		was, old := *g, c.span
+		a.sameWords(c, g, r)
+		if edits := count(c.span); edits <= max(c.edits, most) {
+			c.edits = edits
+		} else {
+			*g, c.span = was, old
+		}
+	}
+}
+
+// sameWords takes in words of the quote's own that stand just outside an edge.
+func (a *Anchorer) sameWords(c *candidate, g *region, r *reading) {
+	qs := r.tokens[g.q[0]:g.q[1]]
+	for k := len(qs); k > 0; k-- {
+		lo, hi, part := g.s[0]-k, g.s[0], qs[:k]
+		if g.q[0] > 0 {
+			lo, hi, part = g.s[1], g.s[1]+k, qs[len(qs)-k:]
+		}
+		if lo < 0 || hi > len(a.toks) || !contains(a.tokens(lo, hi), part) {
+			continue
+		}
+		g.s[0], g.s[1] = min(g.s[0], lo), max(g.s[1], hi)
+		c.span.first, c.span.last = min(c.span.first, lo), max(c.span.last, hi-1)
+		return
+	}
+}
+
+// wholeNumber takes in the rest of a number in words at an edge, if that makes
+// it the quote's ("28 guns" for "Twenty-eight guns").
+func (a *Anchorer) wholeNumber(c *candidate, g *region, r *reading) {
+	want := guardsOf(r.text, r.tokens[g.q[0]:g.q[1]])
+	if len(want.numbers) == 0 {
+		return
+	}
+	s, span := g.s, c.span
+	part := func(i int) bool {
+		return i >= 0 && i < len(a.toks) && (isCardinal(a.words[a.toks[i].id]) || a.words[a.toks[i].id] == "and")
+	}
+	for {
+		if want.equal(guardsOf(a.story, a.tokens(s[0], s[1]))) {
+			g.s, c.span = s, span
+			return
+		}
+		switch {
+		case g.q[0] == 0 && part(s[0]-1):
+			s[0]--
+			span.first = s[0]
+		case g.q[0] > 0 && part(s[1]):
+			s[1]++
+			span.last = s[1] - 1
+		default:
+			return
 		}
 	}
 }

@@ -34,11 +34,7 @@ func guardsOf(src string, toks []token) guards {
 		if negative(t.text) {
 			g.negations++
 		}
-		if n.take(t.text) {
-			continue
-		}
-		and := t.text == "and" && n.open() && i+1 < len(toks) && isCardinal(toks[i+1].text)
-		if and {
+		if n.take(t.text) || n.joins(toks, i) {
 			continue
 		}
 		g.numbers = n.flush(g.numbers)
@@ -177,7 +173,10 @@ type phrase struct {
 	ordinal        bool
 }
 
-func (p *phrase) open() bool { return p.started && !p.ordinal }
+// joins reports the "and" of "three hundred and forty-seven".
+func (p *phrase) joins(toks []token, i int) bool {
+	return toks[i].text == "and" && p.last >= 100 && !p.ordinal && !p.han && i+1 < len(toks) && isCardinal(toks[i+1].text)
+}
 
 // flush appends the number read so far, if any, and starts anew.
 func (p *phrase) flush(to []string) []string {

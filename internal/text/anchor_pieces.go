@@ -4,6 +4,7 @@ package text
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,60 +29,59 @@ type seam uint8
 
 const (
 	seamNone     seam = iota
+	seamSpoken        // any place, if the story has a speech tag there
 	seamClause        // , ; : and dashes
 	seamSentence      // end of a sentence, closing and opening quote marks, a new line
 	seamMarked        // an ellipsis or a bracketed ellipsis; a bracket at the end
 )
 
-// seamBefore tells what stands between tokens i-1 and i of a quote.
+// seamsOf returns the seam before each token, none before the first.
+func seamsOf(r *reading) []seam {
+	seams := make([]seam, len(r.tokens))
+	sentences := Sentences(r.text)
+	for i := 1; i < len(seams); i++ {
+		seams[i] = seamBefore(r, i)
+		for len(sentences) > 0 && sentences[0].End <= r.tokens[i-1].start {
+			sentences = sentences[1:]
+		}
+		if len(sentences) > 0 && sentences[0].End <= r.tokens[i].start {
+			seams[i] = max(seams[i], seamSentence)
+		}
+	}
+	return seams
+}
+
+// seamBefore tells by punctuation what stands between tokens i-1 and i of a
+// quote; ends of sentences are not its business.
 func seamBefore(r *reading, i int) seam {
 	if r.tokens[i].ellipsis {
 		return seamMarked
 	}
-	gap := r.text[r.tokens[i-1].end:r.tokens[i].start]
-	if k := strings.IndexAny(gap, "(["); k >= 0 && strings.ContainsAny(r.text[r.tokens[len(r.tokens)-1].end:], ")]") {
+	gap := between(r.text, r.tokens[i-1].end, r.tokens[i].start)
+	last := r.text[r.tokens[len(r.tokens)-1].end:]
+	if strings.ContainsAny(gap, "([") && strings.ContainsAny(last, ")]") {
 		return seamMarked
 	}
 	if strings.ContainsAny(gap, "\n/|⟂") {
 		return seamSentence
 	}
-	marks := 0
-	out := seamNone
-	for k, c := range gap {
-		switch plainMark(c) {
-		case '"':
+	marks, out := 0, seamNone
+	spaced := strings.ContainsFunc(gap, unicode.IsSpace)
+	for _, c := range gap {
+		switch p := plainMark(c); {
+		case p == '"' || p == '\'' && spaced:
 			marks++
-		case '\'':
-			// A single mark counts with a blank on its other side.
-			if strings.Contains(gap, " ") {
-				marks++
-			}
-		case '.', '!', '?', '。', '！', '？':
-			if c == '.' && abbreviated(r.tokens[i-1]) && strings.TrimSpace(gap[k+1:]) == "" {
-				continue
-			}
-			if c > utf8.RuneSelf || strings.ContainsFunc(gap[k:], unicode.IsSpace) {
-				return seamSentence
-			}
-		case ',', ';', ':', '-', '、', '，', '；', '：':
-			if strings.ContainsFunc(gap, unicode.IsSpace) || plainMark(c) == '-' && c != '-' || c > 0x3000 {
-				out = seamClause
-			}
+		case p == '-' && (spaced || c != '-') || strings.ContainsRune(",;:", c) && spaced || strings.ContainsRune("、，；：", c):
+			out = seamClause
 		}
 	}
-	if marks >= 2 {
+	switch {
+	case marks >= 2:
 		return seamSentence
-	}
-	if marks == 1 && out == seamNone {
+	case marks == 1:
 		return seamClause
 	}
 	return out
-}
-
-var shortForms = setOf("mr mrs ms dr st prof sgt lt capt col gen rev hon jr sr vs etc no vol fig ch p pp")
-
-func abbreviated(t token) bool {
-	return shortForms[t.text] || utf8.RuneCountInString(t.text) == 1 && t.text != "i"
 }
 
 // piece is a run of the quote's tokens with its places in the story.
@@ -100,17 +100,44 @@ func (p piece) short(r *reading) bool {
 }
 
 // pieces finds a reading that was put together of unchanged pieces. Sentences
-// are tried before clauses, because fewer seams mean fewer accidents.
+// are tried before clauses, because fewer seams mean fewer accidents. If the
+// pieces are there but must not be joined, Why says so.
 func (a *Anchorer) pieces(r *reading, near int) (Match, bool) {
-	if seams := seamsOf(r); slices.Max(seams) >= seamSentence {
-		if m, ok := a.assemble(r, seams, seamSentence, false, near); ok {
-			return m, true
+	seams := seamsOf(r)
+	if slices.Max(seams) >= seamSentence {
+		if m, ok := a.assemble(r, seams, seamSentence, false, near); ok || m.Why != "" {
+			return m, ok
 		}
 	}
-	if seams := seamsOf(r); slices.Contains(seams, seamClause) {
+	if slices.Contains(seams, seamClause) {
 		return a.assemble(r, seams, seamClause, false, near)
 	}
 	return Match{}, false
+}
+
+// spoken finds direct speech that was quoted without the speech tag in its
+// middle, wherever that stood.
+func (a *Anchorer) spoken(r *reading, near int) (Match, bool) {
+	n := len(r.tokens)
+	if n < minPieceWords {
+		return Match{}, false
+	}
+	var ps []piece
+	seams := make([]seam, n)
+	for i := 0; i < n; {
+		if r.tokens[i].ellipsis && i > 0 || len(ps) == 4 {
+			return Match{}, false
+		}
+		// The longest run from here: every shorter one is in the story too.
+		k := sort.Search(n-i, func(k int) bool { return len(a.hits(r.tokens[i:i+k+1])) == 0 })
+		if k == 0 || i == 0 && k == n {
+			return Match{}, false
+		}
+		seams[i] = seamSpoken
+		ps = append(ps, piece{first: i, last: i + k - 1, hits: a.hits(r.tokens[i : i+k]), parts: []int{i}})
+		i += k
+	}
+	return a.place(r, ps, seams, seamSpoken, near)
 }
 
 // nearPieces is pieces for a reading of which some sentences are only nearly
@@ -120,15 +147,6 @@ func (a *Anchorer) nearPieces(r *reading, near int) (Match, bool) {
 		return a.assemble(r, seams, seamSentence, true, near)
 	}
 	return Match{}, false
-}
-
-// seamsOf returns the seam before each token, none before the first.
-func seamsOf(r *reading) []seam {
-	seams := make([]seam, len(r.tokens))
-	for i := 1; i < len(seams); i++ {
-		seams[i] = seamBefore(r, i)
-	}
-	return seams
 }
 
 // assemble cuts the quote at seams of at least the given strength, finds each
@@ -258,7 +276,7 @@ func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near 
 			after = ch[i+1].first - ch[i].last - 1
 		}
 		byside := func(g int) bool { return 0 <= g && g <= beside }
-		if (p.short(r) || p.edits > 0) && !byside(before) && !byside(after) {
+		if least > seamSpoken && (p.short(r) || p.edits > 0) && !byside(before) && !byside(after) {
 			return Match{}, false
 		}
 		if p.edits > 0 {
@@ -272,10 +290,8 @@ func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near 
 		if before >= 0 {
 			left = a.tokens(ch[i-1].last+1, ch[i].first)
 		}
-		hides := func(toks []token) bool {
-			g := guardsOf(a.story, toks)
-			return g.negations > 0 || len(g.numbers) > 0
-		}
+		hides := func(toks []token) bool { return !guardsOf(a.story, toks).equal(guards{}) }
+		negates := func(toks []token) bool { return guardsOf(a.story, toks).negations > 0 }
 		// What the story says on, in the clause that one piece breaks off, and
 		// before the next, in the clause that it breaks into.
 		tail, head := ch[i-1].last, ch[i].first
@@ -289,9 +305,11 @@ func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near 
 		inSentence := before >= 0 && !a.sentenceWithin(ch[i-1].last, ch[i].first) && hides(left)
 		oneClause := seams[p.first] != seamClause || before >= 0 && (!a.sentenceWithin(ch[i-1].last, ch[i].first) || a.speechTag(ch[i-1].last, ch[i].first))
 		// Next to a piece a negation turns it around, whatever marks the gap.
-		negated := tail > ch[i-1].last && guardsOf(a.story, a.tokens(ch[i-1].last+1, ch[i-1].last+2)).negations > 0 ||
-			head < ch[i].first && guardsOf(a.story, a.tokens(ch[i].first-1, ch[i].first)).negations > 0
+		negated := tail > ch[i-1].last && negates(a.tokens(ch[i-1].last+1, ch[i-1].last+2)) ||
+			head < ch[i].first && negates(a.tokens(ch[i].first-1, ch[i].first))
 		switch {
+		case least == seamSpoken && (before < 0 || before > beside || !a.speechTag(ch[i-1].last, ch[i].first)):
+			return Match{}, false
 		case least < seamSentence && !p.marked && !oneClause:
 			// Clauses are joined only around a speech tag or within a sentence.
 			return Match{}, false
@@ -299,7 +317,10 @@ func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near 
 			return Match{}, false
 		case !p.marked && (cutOff || inSentence), before >= 0 && before <= fewWords && hides(left), negated:
 			// A sentence without its middle is another sentence.
-			return Match{}, false
+			if negated || negates(left) {
+				return Match{Why: WhyNegation}, false
+			}
+			return Match{Why: WhyNumber}, false
 		case why != "":
 		case before < 0 || before > apart:
 			why = WhyOrder
@@ -331,10 +352,13 @@ func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near 
 }
 
 // speechTag reports that what stands between story tokens i and j is told
-// between two parts of direct speech.
+// between two parts of direct speech in one paragraph.
 func (a *Anchorer) speechTag(i, j int) bool {
+	if strings.Contains(between(a.story, int(a.toks[i].end), int(a.toks[j].start)), "\n") {
+		return false
+	}
 	mark := func(s string) bool {
-		return strings.ContainsFunc(s, func(r rune) bool { return plainMark(r) == '"' })
+		return strings.ContainsFunc(s, func(r rune) bool { return plainMark(r) == '"' || plainMark(r) == '\'' })
 	}
 	return mark(a.gap(i)) && mark(a.gap(j-1))
 }
@@ -376,7 +400,7 @@ func (a *Anchorer) chains(ps []piece) ([][]hit, bool) {
 				gap := g.first - h.last - 1
 				if gap < 0 {
 					gap = backwards + max(0, h.first-g.last-1)
-					if g.first <= h.last && h.first <= g.last {
+					if g.overlaps(h) {
 						continue // a piece does not stand inside another
 					}
 				}

@@ -303,16 +303,52 @@ func newReading(s string, floor Class) *reading {
 }
 
 // Readings are tried in this order: the quote as it stands; with escapes of
-// JSON and HTML undone; both without what stands before the passage (a
-// speaker, a place, a number); both without what stands after it.
+// JSON and HTML undone; as several quotes with "and" or the like between them;
+// all of them without what stands before the passage (a speaker, a place, a
+// number), then without what stands after it.
 //
-// readingsOf returns the first two.
+// readingsOf returns those that still have all words of the passage.
 func readingsOf(quote string) []*reading {
 	out := []*reading{newReading(quote, ClassExact)}
 	if u := undoEscapes(out[0].text); u != out[0].text {
 		out = append(out, newReading(u, ClassTypographic))
 	}
+	if s, ok := several(out[len(out)-1].text); ok {
+		out = append(out, newReading(s, ClassPieces))
+	}
 	return out
+}
+
+var joiners = setOf("and vs versus but then later or while whereas however yet")
+
+// several puts ellipses for what stands between quotes that were joined by a
+// word or two, as in "one" and "two".
+func several(s string) (string, bool) {
+	var b strings.Builder
+	found := false
+	open := -1 // in quotes: where they started
+	from := 0
+	for i, r := range s {
+		if plainMark(r) != '"' {
+			continue
+		}
+		n := utf8.RuneLen(r)
+		if open >= 0 {
+			b.WriteString(s[open : i+n])
+			open, from = -1, i+n
+			continue
+		}
+		if between := s[from:i]; from > 0 || strings.TrimSpace(between) != "" {
+			words := tokenize(between)
+			if from == 0 || len(words) == 0 || len(words) > 2 || !joiners[words[0].text] {
+				return "", false
+			}
+			b.WriteString(" ... ")
+			found = true
+		}
+		open = i
+	}
+	return b.String(), found && open < 0 && strings.Trim(s[from:], " .") == ""
 }
 
 // undoEscapes undoes JSON escapes and HTML character references, twice over at
