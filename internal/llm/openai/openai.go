@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package openai is the engine for every server that speaks OpenAI's chat
+// completions: the hosted ones, Azure, vLLM, Ollama, llama.cpp.
+//
+// [Body] writes a request as canonical JSON, from the abilities that the recipe
+// declares for the model; a batch file holds the same bytes. [Engine] sends it
+// once, without retries, waits or rates: those belong to [llm.Client].
+// [ParseResponse] and [ParseError] read what comes back, in an HTTP answer or in
+// a line of a batch file.
+//
+// Addresses and authorisation are go-openai's work. Its request and response
+// types are not used: they drop temperature 0, veto fields by the model's name,
+// lose fields they do not know, fail on numbers written with a point, and take
+// an error with status 200 for an answer without choices. The HTTPDoer below
+// sends our body in place of its own and keeps the bytes that came back.
+//
+// The key comes from the environment only. It is in no error, no log and no
+// answer: a server that repeats it is scrubbed.
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/retcon-bench/retcon/internal/llm"
+)
+
+// Secret is a text that prints as [secret], whatever prints it.
+type Secret string
+
+const hidden = "[secret]"
+
+// String returns [secret].
+func (Secret) String() string { return hidden }
+
+// GoString returns [secret].
+func (Secret) GoString() string { return hidden }
+
+// MarshalText returns [secret].
+func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// LogValue returns [secret].
+func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// Config says where the server is and who asks.
+type Config struct {
+	// BaseURL ends before /chat/completions, e.g. http://localhost:8000/v1;
+	// "" is OpenAI. For Azure it is the resource's endpoint.
+	BaseURL string
+	Key     Secret
+	Org     string
+	// AzureVersion, when set, speaks Azure's dialect of that API version:
+	// deployment in the path (the model's id), key in a header of its own.
+	AzureVersion string
+	Models       []llm.Model
+	MaxBody      int64             // bytes of an answer, larger ones are refused; 0 = 32 MiB
+	Transport    http.RoundTripper // nil = one of our own
+}
+
+const defaultMaxBody = 32 << 20
+
+// FromEnv returns the configuration that the environment describes:
+// OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID, or, for Azure,
+// AZURE_OPENAI_API_KEY, AZURE_OPENAI_ENDPOINT and OPENAI_API_VERSION. getenv is
+// os.Getenv outside tests. A server without a key is fine: local ones have none.
+func FromEnv(getenv func(string) string) Config {
+	env := func(name string) string { return strings.TrimSpace(getenv(name)) }
+	if end := env("AZURE_OPENAI_ENDPOINT"); end != "" {
+		return Config{
+			BaseURL: end, Key: Secret(cmp.Or(env("AZURE_OPENAI_API_KEY"), env("OPENAI_API_KEY"))),
+			AzureVersion: cmp.Or(env("OPENAI_API_VERSION"), "2024-10-21"),
+		}
+	}
+	return Config{
+		BaseURL: env("OPENAI_BASE_URL"), Key: Secret(env("OPENAI_API_KEY")),
+		Org: cmp.Or(env("OPENAI_ORG_ID"), env("OPENAI_ORGANIZATION")),
+	}
+}
+
+// Engine asks one server.
+type Engine struct {
+	cfg    Config
+	host   string
+	models map[string]llm.Model
+	client *goopenai.Client
+	http   *http.Client
+}
+
+// New returns an engine. It dials nothing.
+func New(cfg Config) (*Engine, error) {
+	base := cmp.Or(cfg.BaseURL, "https://api.openai.com/v1")
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		// The text of err repeats the address, which may hold a password.
+		return nil, llm.Stop(llm.StopSetting, errors.New("the base URL of the model server is no http or https address: set OPENAI_BASE_URL to one like http://localhost:8000/v1"))
+	}
+	if strings.ContainsFunc(string(cfg.Key), func(r rune) bool { return r < '!' || r > '~' }) {
+		return nil, llm.Stop(llm.StopSetting, errors.New("the API key has blanks or signs that no key has: check the environment variable"))
+	}
+	cfg.MaxBody = cmp.Or(cfg.MaxBody, defaultMaxBody)
+	e := &Engine{cfg: cfg, host: u.Host, models: map[string]llm.Model{}}
+	for _, m := range cfg.Models {
+		e.models[m.Name] = m
+	}
+	rt := cfg.Transport
+	if rt == nil {
+		rt = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			ForceAttemptHTTP2:   true,
+			MaxIdleConnsPerHost: 4096,
+			IdleConnTimeout:     90 * time.Second,
+			TLSHandshakeTimeout: 30 * time.Second,
+			// Answers are short, and without compression the body cap is a cap.
+			DisableCompression: true,
+		}
+	}
+	e.http = &http.Client{
+		Transport: rt,
+		// A redirected POST would become a GET, and a key go to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	gc := goopenai.DefaultConfig(string(cfg.Key))
+	if cfg.AzureVersion != "" {
+		gc = goopenai.DefaultAzureConfig(string(cfg.Key), base)
+		gc.APIVersion = cfg.AzureVersion
+		gc.AzureModelMapperFunc = func(m string) string { return url.PathEscape(strings.TrimPrefix(m, placeholder)) }
+	}
+	gc.BaseURL, gc.OrgID, gc.HTTPClient = base, cfg.Org, doer{e}
+	e.client = goopenai.NewClientWithConfig(gc)
+	return e, nil
+}
+
+// placeholder stands before a model's name towards go-openai, which has
+// opinions on names.
+const placeholder = "retcon:"
+
+// Name returns "openai".
+func (e *Engine) Name() string { return "openai" }
+
+// Close gives idle connections back.
+func (e *Engine) Close() error {
+	e.http.CloseIdleConnections()
+	return nil
+}
+
+// exchange is one request on its way through go-openai.
+type exchange struct {
+	body   []byte // ours, in place of go-openai's
+	status int
+	header http.Header
+	raw    []byte
+	err    error
+}
+
+type exchangeKey struct{}
+
+// doer is go-openai's way to the network.
+type doer struct{ e *Engine }
+
+// Do sends the exchange's body and keeps what comes back. go-openai gets an
+// empty object: its decoding is not used.
+func (d doer) Do(req *http.Request) (*http.Response, error) {
+	ex, ok := req.Context().Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return nil, errors.New("request without an exchange")
+	}
+	req.Body = io.NopCloser(bytes.NewReader(ex.body))
+	req.ContentLength = int64(len(ex.body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(ex.body)), nil }
+	res, err := d.e.http.Do(req)
+	if err != nil {
+		ex.err = err
+		return nil, err
+	}
+	defer res.Body.Close()
+	ex.status, ex.header = res.StatusCode, res.Header
+	if res.ContentLength > d.e.cfg.MaxBody {
+		ex.err = errTooLarge
+		return nil, ex.err
+	}
+	ex.raw, ex.err = readBody(res.Body, res.ContentLength, d.e.cfg.MaxBody)
+	if ex.err != nil {
+		return nil, ex.err
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: res.Header, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+var errTooLarge = errors.New("answer too large")
+
+// readBody reads up to limit bytes; size is what the server announced, -1 for
+// unknown.
+func readBody(r io.Reader, size, limit int64) ([]byte, error) {
+	buf := make([]byte, 0, min(max(size, 1024), 1<<20)+1)
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > limit {
+			return nil, errTooLarge
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Generate sends one request, once.
+func (e *Engine) Generate(ctx context.Context, req llm.Request) (llm.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return llm.Answer{}, err
+	}
+	m, ok := e.models[req.Model]
+	if !ok {
+		m = llm.Model{Name: req.Model}
+	}
+	body, err := Body(m, req)
+	if err != nil {
+		return llm.Answer{}, err
+	}
+	ex := &exchange{body: body}
+	began := time.Now()
+	_, err = e.client.CreateChatCompletion(context.WithValue(ctx, exchangeKey{}, ex), goopenai.ChatCompletionRequest{Model: placeholder + m.ServerID()})
+	switch {
+	case ctx.Err() != nil:
+		return llm.Answer{}, ctx.Err()
+	case ex.err != nil:
+		return llm.Answer{}, e.transportError(ex)
+	case err != nil:
+		return llm.Answer{}, fmt.Errorf("go-openai: %s", e.scrub(err.Error()))
+	}
+	ex.raw = e.scrubBody(ex.raw)
+	if ex.status < 200 || ex.status > 299 {
+		return llm.Answer{}, ParseError(ex.status, ex.header, ex.raw)
+	}
+	a, err := ParseResponse(ex.raw)
+	if err != nil {
+		return llm.Answer{}, err
+	}
+	a.Latency = time.Since(began)
+	a.Headers = keepHeaders(ex.header)
+	return a, nil
+}
+
+// transportError says what happened on the way, without address or key.
+func (e *Engine) transportError(ex *exchange) error {
+	if errors.Is(ex.err, errTooLarge) {
+		return &llm.CallError{Status: ex.status, Code: "answer_too_large", Message: fmt.Sprintf("the answer is larger than %d bytes", e.cfg.MaxBody)}
+	}
+	err := ex.err
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err // its text without the address
+	}
+	return &llm.CallError{Temporary: true, Message: e.scrub(fmt.Sprintf("%s: %v", e.host, err)), Err: nil}
+}
+
+// scrub takes the key out of a text that people read.
+func (e *Engine) scrub(s string) string {
+	const shortest = 4
+	if k := string(e.cfg.Key); len(k) >= shortest {
+		s = strings.ReplaceAll(s, k, hidden)
+	}
+	return s
+}
+
+// scrubBody takes the key out of what a server sent. Keys that may be words
+// ("EMPTY" is what vLLM's manual says) stay in stories; [Engine.scrub] takes
+// them out of errors.
+func (e *Engine) scrubBody(b []byte) []byte {
+	const noWord = 16
+	if k := []byte(e.cfg.Key); len(k) >= noWord && bytes.Contains(b, k) {
+		return bytes.ReplaceAll(b, k, []byte(hidden))
+	}
+	return b
+}
+
+// keepHeaders returns what helps to ask a provider about an answer.
+func keepHeaders(h http.Header) map[string]string {
+	var out map[string]string
+	for _, name := range []string{"x-request-id", "request-id", "openai-version", "openai-processing-ms", "x-ms-region"} {
+		if v := h.Get(name); v != "" {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[name] = v
+		}
+	}
+	return out
+}
