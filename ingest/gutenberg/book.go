@@ -36,6 +36,8 @@ const (
 	ReasonTooShort     = "too_short"      // fewer words than min_words
 	ReasonTooLong      = "too_long"       // more words than max_words
 	ReasonNotNarrative = "not_narrative"  // a section that describes and does not tell
+	ReasonFrame        = "frame"          // a chapter of the story told round the tales
+	ReasonBack         = "back_matter"    // a piece behind the tales that the contents list does not name
 	ReasonCatalogue    = "catalogue_row"  // a catalogue record that cannot be read
 )
 
@@ -187,6 +189,14 @@ func (w *writer) all() {
 		if r.from < r.to && r.kind != kindGroup {
 			w.removed = append(w.removed, cut{sp.start, sp.end, r.kind.rule()})
 		}
+		if r.kind == kindFrame || r.kind == kindBack {
+			reason, detail := ReasonFrame, "a chapter of the story told round the tales"
+			if r.kind == kindBack {
+				reason, detail = ReasonBack, "stands behind the tales and is not in the contents list"
+			}
+			w.drop(w.r.Corpus+":"+w.bk.Key+"/"+schemas.Slug(r.title), reason, detail,
+				schemas.KeyValue{Key: "title", Value: r.title}, schemas.KeyValue{Key: "bytes", Value: w.bytes(sp)})
+		}
 		if r.kind == kindNotes || r.kind == kindBack {
 			for _, n := range d.notesIn(r.from, r.to, nil) {
 				if n.style == '[' {
@@ -236,6 +246,15 @@ func (w *writer) drop(id, reason, detail string, ev ...schemas.KeyValue) {
 	}
 	ev = append([]schemas.KeyValue{{Key: "file", Value: w.name}}, ev...)
 	w.bk.Dropped = append(w.bk.Dropped, schemas.Dropped{ID: id, Stage: stage, Reason: reason, Detail: detail, Evidence: ev})
+}
+
+// bytes prints a range of the decoded file as evidence.
+func (w *writer) bytes(sp span) string {
+	start, end := sp.start, sp.end
+	if w.d.html {
+		start, end = w.d.upstream(cut{start, end, ""})
+	}
+	return strconv.Itoa(start) + "-" + strconv.Itoa(end)
 }
 
 // tale writes one region.
@@ -296,7 +315,7 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 		s.Removed = append(s.Removed, schemas.Removal{Rule: x.rule, ByteStart: x.start, ByteEnd: x.end})
 	}
 	size := sp.end - sp.start
-	ev := []schemas.KeyValue{{Key: "title", Value: title}, {Key: "bytes", Value: strconv.Itoa(whole.start) + "-" + strconv.Itoa(whole.end)}}
+	ev := []schemas.KeyValue{{Key: "title", Value: title}, {Key: "bytes", Value: w.bytes(whole)}}
 	set := w.r.Settings
 	switch {
 	case s.Text == "":
@@ -640,7 +659,8 @@ func (w *writer) inside(from, to int, r region) []cut {
 	}
 	out = append(out, d.footnotes(call, notes, w.book)...)
 	for _, n := range notes {
-		explicit := strings.HasPrefix(upperPrefix(d.str(n.first), 12), "[FOOTNOTE")
+		up := upperPrefix(d.str(n.first), 12)
+		explicit := strings.HasPrefix(up, "[FOOTNOTE") || strings.HasPrefix(up, "[FN#")
 		if !n.taken && !explicit {
 			continue
 		}
@@ -679,8 +699,7 @@ func (w *writer) partHeads(from, to int) map[int]bool {
 			out[i] = true
 			continue
 		}
-		h, ok := w.d.head(i)
-		if ok && (h.generic || h.label != "" && h.letters != caseOther && h.before >= 2) && !w.d.sentence(b) {
+		if w.d.partLike[i] && !w.d.sentence(b) {
 			out[i] = true
 		}
 	}

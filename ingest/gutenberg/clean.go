@@ -49,6 +49,9 @@ func readNoteLabel(s string) (label string, style byte, n int) {
 		}
 		if c == '[' {
 			up := upperPrefix(s[1:min(len(s), 24)], 23)
+			if strings.HasPrefix(up, "FN#") {
+				up = "FOOTNOTE " + up[len("FN#"):]
+			}
 			if strings.HasPrefix(up, "FOOTNOTE") {
 				t := strings.TrimLeft(up[len("FOOTNOTE"):], " ")
 				if i := strings.IndexByte(t, ':'); i >= 0 && i <= 5 {

@@ -39,6 +39,8 @@ var bracketRules = []struct{ word, rule string }{
 	{"transcription", ruleTranscriber},
 	{"etext", ruleTranscriber},
 	{"sidenote", ruleSidenote},
+	{"footnote", ruleFootnote},
+	{"fn", ruleFootnote},
 	{"pg", rulePage},
 	{"pag", rulePage},
 	{"page", rulePage},
@@ -135,6 +137,11 @@ func bracket(s string, i int) (end int, rule string) {
 				if !strings.Contains(strings.ToLower(inner), "transcri") && !strings.Contains(inner, "editor") && !strings.Contains(strings.ToLower(inner), "note") {
 					return 0, ""
 				}
+			}
+		case ruleFootnote:
+			// [Footnote: ...], [Footnote 12: ...], [FN#1: ...]
+			if n := strings.IndexByte(inner, ':'); n < 0 || n > 6 || strings.Trim(inner[:n], "# 0123456789ABCDEFGHIJabcdef*") != "" {
+				return 0, ""
 			}
 		case ruleSidenote:
 			if !strings.HasPrefix(inner, ":") {

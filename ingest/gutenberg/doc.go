@@ -19,8 +19,11 @@ type doc struct {
 	width   int   // the measure to which prose is wrapped, 0 if it is not
 	html    bool
 	hyphens *hyphens
-	segs    []seg // HTML: where the rendered text came from
-	source  int   // HTML: length of the decoded file
+	// partLike marks the blocks that may head a part of a tale: a number or
+	// label, alone or before a title.
+	partLike []bool
+	segs     []seg // HTML: where the rendered text came from
+	source   int   // HTML: length of the decoded file
 }
 
 // line is a line that is not blank, without the white space round it.

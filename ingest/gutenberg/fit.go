@@ -246,8 +246,12 @@ func languageCode(name string) string {
 // slugOf is the key of a file whose header names no number.
 func slugOf(name string) string {
 	base := path.Base(name)
+	low := strings.ToLower(base)
 	for _, ext := range []string{".txt", ".htm", ".html", ".xhtml", ".text", ".utf8"} {
-		base = strings.TrimSuffix(base, ext)
+		if strings.HasSuffix(low, ext) && len(low) > len(ext) {
+			base = base[:len(base)-len(ext)]
+			break
+		}
 	}
 	return schemas.Slug(base)
 }

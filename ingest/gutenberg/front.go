@@ -44,6 +44,18 @@ func (d *doc) front(h header) {
 			break
 		}
 		b.role = roleVoid
+		if n := b.last - b.first; n == 1 && fileNote(d.str(b.first)) && strings.HasSuffix(d.str(b.first), ":") {
+			// "Transcriber's note:" alone; the note is set in below it.
+			for i+1 < len(d.blocks) && d.lines[d.blocks[i+1].first].indent >= 2 && d.blocks[i+1].before < 3 {
+				i++
+				sp := d.span(i, i+1)
+				more = append(more, cut{sp.start, sp.end, ruleTranscriber})
+				for k := d.blocks[i].first; k < d.blocks[i].last; k++ {
+					d.lines[k].cut = true
+				}
+				d.blocks[i].role = roleVoid
+			}
+		}
 	}
 	d.addCuts(more)
 }

@@ -54,6 +54,7 @@ const (
 	kindTitlePage
 	kindEnd // THE END
 	kindBack
+	kindFrame // a chapter of the story round the tales
 )
 
 // rule names the cut a region of the kind becomes.
@@ -75,6 +76,8 @@ func (k kind) rule() string {
 		return "the-end"
 	case kindBack:
 		return "back-matter"
+	case kindFrame:
+		return "frame"
 	}
 	return "heading"
 }
@@ -82,9 +85,11 @@ func (k kind) rule() string {
 // heads lists the blocks of d that look like headings, in order.
 func (d *doc) heads() []head {
 	var out []head
+	d.partLike = make([]bool, len(d.blocks))
 	for i := 0; i < len(d.blocks); i++ {
 		if h, ok := d.head(i); ok {
 			out = append(out, h)
+			d.partLike[i] = h.generic || h.label != "" && h.letters != caseOther && h.before >= 2
 		}
 	}
 	return d.mergeHeads(out)
@@ -157,7 +162,23 @@ func quickCaps(s string) bool {
 	return true
 }
 
+// startsLabel reports a line that begins with a printed number or label.
 func startsLabel(s string) bool {
+	// Most lines are text; a look at the first letters tells.
+	switch c := s[0]; {
+	case c >= '0' && c <= '9', c == '(':
+	case len(s) > 1 && strings.IndexByte("IVXLC", c) >= 0 && strings.IndexByte("IVXLC. :-)", s[1]) >= 0:
+	default:
+		var low [12]byte
+		n := 0
+		for n < len(s) && n < len(low) && letters[s[n]] {
+			low[n] = s[n] | 0x20
+			n++
+		}
+		if n < 2 || n == len(low) || string(low[:n]) == "the" || !labelWords[string(low[:n])] && !ordinals[string(low[:n])] {
+			return false
+		}
+	}
 	l, _, _ := splitLabel(s)
 	return l != ""
 }
@@ -562,7 +583,8 @@ func lettersOf(s string) letterCase {
 type sig struct {
 	set   [4]uint64
 	n     int
-	tight string // the title without "the" in front and without blanks
+	base  string // the title without "the" in front
+	tight string // and without blanks
 }
 
 func signature(key string) sig {
@@ -581,7 +603,8 @@ func signature(key string) sig {
 	for _, w := range s.set {
 		s.n += bits.OnesCount64(w)
 	}
-	s.tight = strings.ReplaceAll(strings.TrimPrefix(key, "the "), " ", "")
+	s.base = strings.TrimPrefix(key, "the ")
+	s.tight = strings.ReplaceAll(s.base, " ", "")
 	return s
 }
 
@@ -609,7 +632,7 @@ func same(a string, sa *sig, b string, sb *sig) float64 {
 	}
 	// Without an article in front, and without an added half: "The Pied Piper"
 	// and "The Pied Piper of Franchville".
-	ta, tb := strings.TrimPrefix(a, "the "), strings.TrimPrefix(b, "the ")
+	ta, tb := sa.base, sb.base
 	if ta == tb {
 		return 0.98
 	}
@@ -620,11 +643,13 @@ func same(a string, sa *sig, b string, sb *sig) float64 {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	if len(short) >= 5 && strings.HasPrefix(long, short+" ") {
-		return 0.85
-	}
-	if len(short) >= 8 && strings.HasSuffix(long, " "+short) {
-		return 0.8
+	if more := len(long) - len(short); more > 1 {
+		if len(short) >= 5 && long[len(short)] == ' ' && long[:len(short)] == short {
+			return 0.85
+		}
+		if len(short) >= 8 && long[more-1] == ' ' && long[more:] == short {
+			return 0.8
+		}
 	}
 	if len(long) > 2*len(short)+6 || sa.alike(sb) < 0.62 {
 		return 0

@@ -50,18 +50,16 @@ func endHyphen(a, b string) (left, right string) {
 // findHyphens reads the whole text once, if there is any broken word.
 func (d *doc) findHyphens() *hyphens {
 	h := &hyphens{joined: map[string]bool{}}
-	type seen struct{ joined, apart int }
-	count := map[string]*seen{} // by joined word and by hyphenated word
+	count := map[string]*int{} // by joined word and by hyphenated word
 	var pairs [][2]string
-	// Lengths of wanted words by first letter, so that most words of the text
-	// are passed over without a look-up.
-	var lengths ['z' + 1]uint64
-	want := func(w string) *seen {
+	// Which three letters wanted words begin with, so that nearly all words of
+	// the text are passed over without a look-up.
+	var begins [1 << 15]bool
+	want := func(w string) {
 		if count[w] == nil {
-			count[w] = &seen{}
-			lengths[w[0]] |= 1 << min(len(w), 63)
+			count[w] = new(int)
+			begins[begin(w)] = true
 		}
-		return count[w]
 	}
 	for i := 0; i+1 < len(d.lines); i++ {
 		if d.text[d.lines[i].end-1] != '-' {
@@ -81,36 +79,44 @@ func (d *doc) findHyphens() *hyphens {
 	var buf [64]byte
 	for i := range d.lines {
 		s := d.str(i)
-		for k := 0; k < len(s); {
-			if !letters[s[k]] {
-				k++
-				continue
-			}
-			at := k
-			for k < len(s) && (letters[s[k]] || s[k] == '-' && k+1 < len(s) && letters[s[k+1]]) {
-				k++
-			}
-			n := k - at
-			if n > len(buf) || k == len(s)-1 && s[k] == '-' || lengths[s[at]|0x20]&(1<<min(n, 63)) == 0 {
-				continue
-			}
-			for j := 0; j < n; j++ {
-				buf[j] = s[at+j]
-				if buf[j] != '-' {
-					buf[j] |= 0x20
+		// From blank to blank: a word behind a quote or dash is one witness
+		// less, no more.
+		for at := 0; at+3 <= len(s); {
+			if begins[begin(s[at:])] {
+				k := at
+				for k < len(s) && k-at < len(buf) && (letters[s[k]] || s[k] == '-' && k+1 < len(s) && letters[s[k+1]]) {
+					if buf[k-at] = s[k]; s[k] != '-' {
+						buf[k-at] |= 0x20
+					}
+					k++
+				}
+				if c := count[string(buf[:k-at])]; c != nil && !(k == len(s)-1 && s[k] == '-') {
+					*c++
 				}
 			}
-			if c := count[string(buf[:n])]; c != nil {
-				c.joined++
+			n := strings.IndexByte(s[at:], ' ')
+			if n < 0 {
+				break
 			}
+			at += n + 1
 		}
 	}
 	for _, p := range pairs {
-		if count[p[0]+p[1]].joined > 0 && count[p[0]+"-"+p[1]].joined == 0 {
+		if *count[p[0]+p[1]] > 0 && *count[p[0]+"-"+p[1]] == 0 {
 			h.joined[p[0]+"-"+p[1]] = true
 		}
 	}
 	return h
+}
+
+// begin packs the first three bytes of a word, as letters of either case. W
+// has three bytes at least, or begins with a letter and a hyphen.
+func begin(w string) uint32 {
+	c := byte('-')
+	if len(w) > 2 {
+		c = w[2]
+	}
+	return uint32(w[0]&0x1F)<<10 | uint32(w[1]&0x1F)<<5 | uint32(c&0x1F)
 }
 
 // drops reports that the hyphen at the end of line i is the printer's.

@@ -165,9 +165,9 @@ func (f *frame) smallPrint(s string, marks []marked) {
 		}
 	}
 	after := len(strings.TrimSpace(s[from[len(from)-1]:]))
-	before := len(strings.TrimSpace(s[:first])) - len(strings.TrimSpace(s[:min(first, bareHeader(s))]))
+	start := headLines(s[:first])
+	before := len(strings.TrimSpace(s[start:first]))
 	if len(from) == 1 && before > after {
-		start := min(first, bareHeader(s))
 		f.add(s, start, min(first, firstAfter(marks, start, first, markEndOf, markEnd)))
 		return
 	}
@@ -178,6 +178,26 @@ func (f *frame) smallPrint(s string, marks []marked) {
 		}
 		f.add(s, start, firstAfter(marks, start, end, markEndOf, markEnd, markSmallStart))
 	}
+}
+
+// headLines returns the offset behind the lines at the start of s that are a
+// header's: fields, the title line, dates, numbers, notices in asterisks.
+func headLines(s string) int {
+	end := bareHeader(s)
+	for at, n := end, 0; at < len(s) && n < 80; n++ {
+		next := lineEnd(s, at)
+		l := strings.TrimSpace(s[at:next])
+		at = next
+		name, _ := field(l)
+		switch {
+		case l == "":
+		case name != "", l[0] == '*', strings.Contains(l, "Gutenberg"), strings.Contains(strings.ToLower(l), "etext"), ebookID(l) != "":
+			end = at
+		default:
+			return end
+		}
+	}
+	return end
 }
 
 // fill makes the cuts: everything that is not body.

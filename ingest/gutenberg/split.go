@@ -55,6 +55,8 @@ func (d *doc) split(h header) outline {
 	o.regions = s.regions()
 	if o.how == "sections" {
 		o.mergeSections(d)
+	} else {
+		o.findFrame(d)
 	}
 	if o.how == "" {
 		o.how = "single"
@@ -168,7 +170,9 @@ func (s *splitter) worth(e *entry, h *head) float32 {
 	v := same(e.key, &e.sig, h.key, &h.sig)
 	for n := range e.joined {
 		if j := &e.joined[n]; v < 1 && j.key != "" {
-			v = max(v, same(j.key, &j.sig, h.key, &h.sig)+0.001)
+			if w := same(j.key, &j.sig, h.key, &h.sig); w > 0 {
+				v = max(v, w+0.001) // an entry over two lines rather than half of it
+			}
 		}
 	}
 	labels := e.num != "" && e.num == h.num
@@ -614,11 +618,15 @@ func (s *splitter) regions() []region {
 		if r.kind == kindTale && k+1 < len(s.top) {
 			next := &s.heads[s.top[k+1]]
 			r.to = next.blk
-			if next.kind == kindTale && s.bare(r) {
+			switch {
+			case !s.bare(r):
+			case next.kind == kindTale:
 				r.kind = kindGroup
 				if !sameHead(h, next) { // else a half-title over the heading itself
 					group, numbered = h.title, next.label != ""
 				}
+			case k > 0:
+				r.kind = kindBack // lines set as headings that close the book
 			}
 		}
 		if s.sectioned && h.label != "" && h.kind == kindTale {

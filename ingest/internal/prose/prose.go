@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -68,7 +69,7 @@ func Verse(lines []Line, width int) bool {
 		}
 		spare = spare && need+10 <= width
 	}
-	capitals, ownRoom, long := 0, 0, 0
+	capitals, ownRoom, long, ends := 0, 0, 0, 0
 	indented := true
 	for i := range lines {
 		l := &lines[i]
@@ -77,6 +78,9 @@ func Verse(lines []Line, width int) bool {
 		}
 		if i > 0 && l.Indent < 2 {
 			indented = false
+		}
+		if endsSentence(l.Text) {
+			ends++
 		}
 		long = max(long, l.width())
 	}
@@ -92,19 +96,24 @@ func Verse(lines []Line, width int) bool {
 		// Prose set to a narrower measure: no room at its own width either,
 		// and lines begin in mid-sentence.
 		return ownRoom*4 > gaps || capitals*3 >= n*2
+	case ends == n:
+		return false // sentences, one a line
 	default:
 		// At the left edge, verse has a capital to each line, or lines far
 		// shorter than the measure.
 		// A paragraph of dialogue may well have two lines that begin with a
 		// capital and some room, so few lines must be short.
 		switch {
-		case long*2 <= width:
-			return capitals*2 >= n
 		case n < 4:
 			return capitals == n && long*5 <= width*4
 		}
 		return capitals*5 >= n*4 && room*3 >= gaps*2 && (long*100 <= width*88 || room == gaps && spare)
 	}
+}
+
+func endsSentence(s string) bool {
+	s = strings.TrimRight(s, "\"'”’)_]")
+	return s != "" && strings.IndexByte(".!?", s[len(s)-1]) >= 0
 }
 
 func startsCapital(s string) bool {
