@@ -673,9 +673,14 @@ func FuzzSign(f *testing.F) {
 		}
 		s := story("a:1", text)
 		sig := Sign(s, set)
-		var w folded
+		var w signer
 		w.fold(text)
 		words := string(w.bytes())
+		hashes := slices.Clone(w.hashes)
+		w.hashWords(text)
+		if !slices.Equal(hashes, w.hashes) {
+			t.Errorf("%q: the fast path finds other words than %q", text, words)
+		}
 		w.fold(words)
 		if got := string(w.bytes()); got != words {
 			t.Errorf("folding twice: %q, then %q", words, got)

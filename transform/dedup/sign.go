@@ -47,17 +47,18 @@ var workers = sync.Pool{New: func() any { return new(signer) }}
 // signer holds the buffers of one Sign.
 type signer struct {
 	folded
+	odd      folded // for tokens of hashWords
 	shingles []uint64
 	values   []uint32
 	marks    []uint32
 }
 
 func (w *signer) sign(s schemas.Story, set Settings) Signature {
-	w.fold(s.Text)
+	litter := w.hashWords(s.Text)
 	sig := Signature{
 		ID:     s.StoryID,
 		Words:  int32(min(len(w.hashes), math.MaxInt32)),
-		Litter: int32(min(w.litter+s.Source.Repaired, math.MaxInt32)),
+		Litter: int32(min(litter+s.Source.Repaired, math.MaxInt32)),
 		Corpus: set.rank(s.Source.Corpus),
 		Query:  s.Kind == schemas.KindQuery,
 		Hash:   w.hash(s.Text),
@@ -80,15 +81,23 @@ func (w *signer) sign(s schemas.Story, set Settings) Signature {
 	return sig
 }
 
-// hash is the 128-bit hash of the folded text; of the text itself where no
-// word is in it.
+// hash is a 128-bit hash of the words, 64 bits each of those at even and at odd
+// places; of the text itself where no word is in it.
 func (w *signer) hash(text string) [2]uint64 {
 	if len(w.hashes) == 0 {
-		h := xxh3.HashString128Seed(text, 1)
+		h := xxh3.HashString128(text)
 		return [2]uint64{h.Hi, h.Lo}
 	}
-	h := xxh3.Hash128(w.bytes())
-	return [2]uint64{h.Hi, h.Lo}
+	even, odd := uint64(len(w.hashes)), uint64(k3)
+	words := w.hashes
+	for ; len(words) > 1; words = words[2:] {
+		even = even*k0 + words[0]
+		odd = odd*k1 + words[1]
+	}
+	if len(words) > 0 {
+		even = even*k0 + words[0]
+	}
+	return [2]uint64{mix(even, k2), mix(odd, k2)}
 }
 
 // appendShingles appends the hash of every run of n words, in text order, with
@@ -119,7 +128,8 @@ const (
 	// with four of 32 even a text of 60 shingles fills 85 % of them, so that
 	// short and long texts sign alike. (Plain permutations for short texts
 	// alone would not compare with those of longer ones.)
-	bins = 32
+	binBits = 5
+	bins    = 1 << binBits
 
 	empty = math.MaxUint32
 )
@@ -130,29 +140,35 @@ const (
 // 2017): bin b asks the bins h(b,1), h(b,2), ... until one has a value.
 func minima(v []uint32, shingles []uint64, n int) []uint32 {
 	n = roundUp(n)
-	perms := n / bins
 	v = slices.Grow(v[:0], n)[:n]
 	for i := range v {
 		v[i] = empty
 	}
-	for p := 0; p < perms; p += 2 {
-		a := (*[bins]uint32)(v[p*bins:])
-		b := (*[bins]uint32)(v[(p+1)*bins:])
-		seed := mix(uint64(p)*k2+k1, k3)
+	const value = 1<<(32-binBits) - 1
+	for p := 0; p < n; p += 4 * bins {
+		a, b := (*[bins]uint32)(v[p:]), (*[bins]uint32)(v[p+bins:])
+		c, d := (*[bins]uint32)(v[p+2*bins:]), (*[bins]uint32)(v[p+3*bins:])
+		seed := uint64(p) * k2
 		for _, s := range shingles {
-			// 64 good bits a multiplication: two times a bin and 27 bits.
-			h := mix(s^seed, k1)
-			i, j := h>>59, h>>27&(bins-1)
-			a[i] = min(a[i], uint32(h>>32)&(1<<27-1))
-			b[j] = min(b[j], uint32(h)&(1<<27-1))
+			// A shingle hash has 64 good bits, enough for two permutations of
+			// a bin and a value each; mixed again it serves two more.
+			h := s
+			if p > 0 {
+				h = mix(s^seed, k3)
+			}
+			a[h>>(64-binBits)] = min(a[h>>(64-binBits)], uint32(h>>32)&value)
+			b[h>>(32-binBits)%bins] = min(b[h>>(32-binBits)%bins], uint32(h)&value)
+			h = mix(h^k2, k1)
+			c[h>>(64-binBits)] = min(c[h>>(64-binBits)], uint32(h>>32)&value)
+			d[h>>(32-binBits)%bins] = min(d[h>>(32-binBits)%bins], uint32(h)&value)
 		}
 	}
 	return densify(v)
 }
 
 // roundUp is the number of values that minima makes for n: permutations are
-// computed two at a time.
-func roundUp(n int) int { return (n + 2*bins - 1) / (2 * bins) * (2 * bins) }
+// computed four at a time.
+func roundUp(n int) int { return (n + 4*bins - 1) / (4 * bins) * (4 * bins) }
 
 func densify(v []uint32) []uint32 {
 	full := slices.Clone(v)

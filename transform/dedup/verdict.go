@@ -23,7 +23,7 @@ type shingled struct {
 
 // shingle cuts text as Sign does, into shingles of n words.
 func (w *signer) shingle(text string, n int) *shingled {
-	w.fold(text)
+	w.hashWords(text)
 	if len(w.hashes) < n {
 		return &shingled{}
 	}

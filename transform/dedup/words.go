@@ -16,8 +16,7 @@ import (
 // which stand for themselves.
 const (
 	apart    = 0    // parts words
-	litter   = 1    // parts words, and is seldom seen in clean prose
-	nothing  = 2    // vanishes
+	nothing  = 1    // vanishes
 	extended = 0xFF // the first byte of a longer character
 )
 
@@ -33,8 +32,6 @@ var classes = func() (t [256]byte) {
 			t[c] = byte(c) + 'a' - 'A'
 		case c == '\'':
 			t[c] = nothing
-		case strings.ContainsRune("[]{}<>_*|^~\\#=@", rune(c)):
-			t[c] = litter
 		}
 	}
 	return t
@@ -44,11 +41,11 @@ var classes = func() (t [256]byte) {
 type folded struct {
 	text   []byte   // words, each followed by a blank, and slack of 8 bytes
 	hashes []uint64 // of each word
-	litter int      // characters that clean prose seldom has, and U+FFFD
 	len    int      // of text without the slack
 }
 
-// fold cuts s into words.
+// fold cuts s into words. It is the rule; hashWords gives the same hashes
+// faster, without the words.
 func (f *folded) fold(s string) {
 	// A character grows when folded at most as U+FDFA does, from 3 bytes to
 	// 33; put makes room for those, the loop below needs one byte a byte.
@@ -57,7 +54,6 @@ func (f *folded) fold(s string) {
 	}
 	buf := f.text[:cap(f.text)]
 	f.hashes = f.hashes[:0]
-	f.litter = 0
 	n, start := 0, 0
 	for i := 0; i < len(s); {
 		k := classes[s[i]]
@@ -99,11 +95,7 @@ func (f *folded) fold(s string) {
 			case vanishes:
 				continue
 			}
-			if r == utf8.RuneError {
-				f.litter++
-			}
 		} else {
-			f.litter += int(k)
 			i++
 		}
 		if n > start {
