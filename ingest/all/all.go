@@ -8,6 +8,7 @@ import (
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/ingest/fairytaleqa"
 	"github.com/retcon-bench/retcon/ingest/gutenberg"
+	"github.com/retcon-bench/retcon/ingest/longbenchwrite"
 	"github.com/retcon-bench/retcon/ingest/tales"
 )
 
@@ -16,6 +17,7 @@ var Corpora = []ingest.Corpus{
 	tales.Corpus,
 	gutenberg.Corpus,
 	fairytaleqa.Corpus,
+	longbenchwrite.Corpus,
 }
 
 // Find returns the corpus called name.

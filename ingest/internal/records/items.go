@@ -4,9 +4,11 @@ package records
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/internal/fetch"
@@ -85,6 +87,10 @@ func (s *Source) item(rows []Row, parse Parse) ingest.Item {
 				s.Bad(&b, r, "", r.reason(), r.Err.Error())
 				continue
 			}
+			if r.repeats != "" {
+				s.Skip(&b, r, "", ReasonRepeated, "the same text as "+r.repeats)
+				continue
+			}
 			parse(&b, r)
 		}
 		return b, nil
@@ -150,7 +156,6 @@ func (s Seen) First(body, key string) (earlier string, first bool) {
 // each record in order, by the goroutine that reads; a record that is not the
 // first of its kind is set aside and never parsed.
 func (s *Source) Unique(ctx context.Context, o *Opened, first func(r *Row) (of string, isFirst bool), parse Parse) iter.Seq2[ingest.Item, error] {
-	repeated := map[int]string{}
 	rows := func(yield func(Row, error) bool) {
 		for r, err := range s.Rows(ctx, o) {
 			if err == nil && r.Err == nil {
@@ -164,6 +169,5 @@ func (s *Source) Unique(ctx context.Context, o *Opened, first func(r *Row) (of s
 			}
 		}
 	}
-	_ = repeated
 	return s.items(ctx, o, rows, parse)
 }

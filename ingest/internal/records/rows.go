@@ -32,6 +32,8 @@ type Row struct {
 	// Charset and Repaired are as in text.Decoded.
 	Charset  string
 	Repaired int
+
+	repeats string // the earlier record with the same text
 }
 
 var errType = errors.New("wrong type")
