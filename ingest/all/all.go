@@ -10,6 +10,7 @@ import (
 	"github.com/retcon-bench/retcon/ingest/gutenberg"
 	"github.com/retcon-bench/retcon/ingest/longbenchwrite"
 	"github.com/retcon-bench/retcon/ingest/tales"
+	"github.com/retcon-bench/retcon/ingest/writingbench"
 )
 
 // Corpora are all that recipes can name, in the order in which they are listed.
@@ -18,6 +19,7 @@ var Corpora = []ingest.Corpus{
 	gutenberg.Corpus,
 	fairytaleqa.Corpus,
 	longbenchwrite.Corpus,
+	writingbench.Corpus,
 }
 
 // Find returns the corpus called name.

@@ -154,13 +154,15 @@ func (s Seen) First(body, key string) (earlier string, first bool) {
 
 // Unique is Items for corpora whose files repeat records. First is asked for
 // each record in order, by the goroutine that reads; a record that is not the
-// first of its kind is set aside and never parsed.
+// first of its kind is set aside and never parsed. What first puts into the
+// row's Tag, parse finds there.
 func (s *Source) Unique(ctx context.Context, o *Opened, first func(r *Row) (of string, isFirst bool), parse Parse) iter.Seq2[ingest.Item, error] {
 	rows := func(yield func(Row, error) bool) {
 		for r, err := range s.Rows(ctx, o) {
 			if err == nil && r.Err == nil {
 				probe := r
-				if of, ok := first(&probe); !ok {
+				of, ok := first(&probe)
+				if r.Tag = probe.Tag; !ok {
 					r.Data, r.repeats = nil, of
 				}
 			}

@@ -33,6 +33,7 @@ type Row struct {
 	Charset  string
 	Repaired int
 
+	Tag     string // a note of the corpus's own, see Unique
 	repeats string // the earlier record with the same text
 }
 
