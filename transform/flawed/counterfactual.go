@@ -21,7 +21,7 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 		Templates: []*llm.Template{coherenceCall.Template},
 		Doc: "keeps A1' + A2' + A3' as a negative: act 1 must have changed too, and a judge must find that the changed lines fit the rest of the story.\n\n" +
 			"The plot hole stays, whatever becomes of its counterfactual story.\n\n" +
-			"Reasons, for the variant: cf_act_1_unchanged, cf_incoherent, cf_value_left.",
+			"Reasons, for the variant: cf_act_1_unchanged, cf_title, cf_value_left, cf_incoherent.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			refuse := func(reason, detail string) ([]schemas.Draft, error) {
 				pass.SetAside(d.DraftID, reason, detail)
@@ -30,6 +30,9 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 			}
 			if len(d.Counterfactual.Edits) == len(d.Patched.Edits) {
 				return refuse("cf_act_1_unchanged", "the rewritten act 1 is the source's, so the counterfactual story has the error too")
+			}
+			if f := d.Fact; f.Class != "" && f.Old != "" && holds(d.Title, f.Old) {
+				return refuse("cf_title", fmt.Sprintf("the title names %q, which the counterfactual story does not have", f.Old))
 			}
 			if f := d.Fact; f.Class != "" && f.Old != "" {
 				sents := sentencesOf(d.Counterfactual)

@@ -23,13 +23,16 @@ import (
 type Survey struct {
 	mu    sync.Mutex
 	names map[string]map[bearer]bool // by collection
+	words map[string]map[string]bool // by collection: words written small, which are no names
 }
 
 // bearer is a name in one story.
 type bearer struct{ name, gender, group string }
 
 // NewSurvey returns an empty survey.
-func NewSurvey() *Survey { return &Survey{names: map[string]map[bearer]bool{}} }
+func NewSurvey() *Survey {
+	return &Survey{names: map[string]map[bearer]bool{}, words: map[string]map[string]bool{}}
+}
 
 // Add takes a story's names up. It is safe for concurrent use.
 func (s *Survey) Add(story schemas.Story) {
@@ -37,6 +40,7 @@ func (s *Survey) Add(story schemas.Story) {
 		return
 	}
 	st := offline.Read(story.GroupID, story.Title, story.Text, text.Sentences(story.Text), nil)
+	people := st.People()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.names[story.Collection]
@@ -44,8 +48,14 @@ func (s *Survey) Add(story schemas.Story) {
 		c = map[bearer]bool{}
 		s.names[story.Collection] = c
 	}
-	for _, p := range st.People() {
+	for _, p := range people {
 		c[bearer{p.Name, p.Gender, story.GroupID}] = true
+	}
+	if s.words[story.Collection] == nil {
+		s.words[story.Collection] = map[string]bool{}
+	}
+	for w := range st.SmallWords() {
+		s.words[story.Collection][w] = true
 	}
 }
 
@@ -59,7 +69,7 @@ func (s *Survey) people(collection, group string) []offline.Person {
 	seen := map[[2]string]bool{}
 	var out []offline.Person
 	for b := range s.names[collection] {
-		if k := [2]string{b.name, b.gender}; b.group != group && !seen[k] {
+		if k := [2]string{b.name, b.gender}; b.group != group && !seen[k] && !s.words[collection][strings.ToLower(b.name)] {
 			seen[k] = true
 			out = append(out, offline.Person{Name: b.name, Gender: b.gender})
 		}
@@ -78,6 +88,11 @@ func (s *Survey) Digest() string {
 	for c, names := range s.names {
 		for b := range names {
 			lines = append(lines, fmt.Sprintf("%q %q %q %q\n", c, b.name, b.gender, b.group))
+		}
+	}
+	for c, words := range s.words {
+		for w := range words {
+			lines = append(lines, fmt.Sprintf("%q %q\n", c, w))
 		}
 	}
 	slices.Sort(lines)

@@ -5,7 +5,7 @@ package offline
 import "strings"
 
 // Acts returns the sentences that acts 2 and 3 start with. Act 2 starts at a
-// paragraph between 12 and 45 % of the words, where most flips fit; ties go to
+// paragraph between 12 and 60 % of the words, where most flips fit; ties go to
 // the place nearest to a quarter. Act 3 starts at the paragraph nearest to
 // three quarters. Both must be told apart from every other sentence of the
 // story by their words, since an act is found again by its first line. ok is
@@ -38,7 +38,7 @@ func (st *Story) Acts(flips []*Flip) (act2, act3 int, ok bool) {
 	best := -1
 	for _, s := range starts {
 		p := share(s)
-		if p < 0.12 || p > 0.45 || !usable(s) {
+		if p < 0.12 || p > 0.60 || !usable(s) {
 			continue
 		}
 		n := 0
@@ -53,7 +53,7 @@ func (st *Story) Acts(flips []*Flip) (act2, act3 int, ok bool) {
 	}
 	for _, s := range starts {
 		p := share(s)
-		if act2 < 0 || p < 0.55 || p > 0.92 || p < share(act2)+0.1 || !usable(s) {
+		if act2 < 0 || p < 0.65 || p > 0.92 || p < share(act2)+0.1 || !usable(s) {
 			continue
 		}
 		if act3 < 0 || abs(p-0.75) < abs(share(act3)-0.75) {
@@ -102,6 +102,7 @@ func (st *Story) Flips(people []Person) []*Flip {
 	var out []*Flip
 	out = append(out, st.attributes()...)
 	out = append(out, st.counts()...)
+	out = append(out, st.nouns()...)
 	out = append(out, st.names(people)...)
 	return out
 }

@@ -10,28 +10,6 @@ import (
 // canon folds spellings and forms of one value.
 var canon = map[string]string{"gray": "grey", "gold": "golden", "wood": "wooden", "silk": "silken", "lead": "leaden", "scarlet": "red", "crimson": "red"}
 
-// kinsOf are words that come from a value, or say the same of a thing: where
-// one of them stands beside the thing, the old value would be left over.
-var kinsOf = map[string][]string{
-	"golden":  {"gold", "gilded", "gilt", "yellow", "goldsmith"},
-	"silver":  {"silvery", "silversmith"},
-	"wooden":  {"wood", "oak", "oaken", "carved"},
-	"iron":    {"steel", "rusty", "rust", "smith"},
-	"copper":  {"coppery", "bronze"},
-	"glass":   {"crystal", "glassy", "transparent", "broken", "broke"},
-	"red":     {"scarlet", "crimson", "reddish", "redder", "ruby", "blood", "rosy", "ruddy", "redness"},
-	"white":   {"whiter", "whitest", "whiteness", "snow", "snowy", "milk-white", "snow-white", "pale"},
-	"black":   {"blacker", "blackness", "coal", "coal-black", "dark", "pitch", "raven", "jet"},
-	"grey":    {"greyish", "grizzled"},
-	"blue":    {"bluish", "azure"},
-	"green":   {"greenish", "emerald"},
-	"brown":   {"brownish"},
-	"yellow":  {"yellowish", "golden", "gold"},
-	"leather": {"hide", "skin"},
-	"silken":  {"silk", "satin"},
-	"stone":   {"stones", "rock", "marble"},
-}
-
 func canonical(w string) string {
 	if c, ok := canon[w]; ok {
 		return c
@@ -53,7 +31,7 @@ func (st *Story) attributes() []*Flip {
 	found := map[key][]mention{}
 	var order []key
 	for v := range st.toks {
-		for _, class := range []string{"colour", "material", "direction"} {
+		for _, class := range []string{"colour", "material", "direction", "quality"} {
 			h, ok := st.headAfter(v, class)
 			if !ok {
 				continue
@@ -98,8 +76,8 @@ func (st *Story) headAfter(v int, class string) (int, bool) {
 		}
 		h, ok := lex.heads[t.w]
 		if ok && !lex.class[canonical(t.w)][class] {
-			if j+1 < len(st.toks) && st.toks[j+1].sep == "" && lex.heads[st.toks[j+1].w].one != "" && !functionWords[st.toks[j+1].w] {
-				return 0, false // a compound: church tower
+			if st.compound(j) {
+				return 0, false
 			}
 			return j, lineOf(h.category, class, w) != nil
 		}
@@ -127,14 +105,14 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 			return st.turnDown(h.one, class, "one_and_many")
 		}
 	}
-	if why := st.unique(h, plural, ms[0].np.head); why != "" {
+	if why := st.unique(h, plural, ms); why != "" {
 		return st.turnDown(h.one, class, why)
 	}
 	for i, m := range ms {
 		if m.np.det == "none" && !plural && h.category != "hair" || m.np.num >= 0 {
 			return st.turnDown(h.one, class, "no_determiner")
 		}
-		if i > 0 && !m.np.definite() && !(m.np.det == "none" && (plural || h.category == "hair")) {
+		if i > 0 && !m.np.definite() && !(m.np.det == "none" && (h.category == "eyes" || h.category == "hair")) {
 			return st.turnDown(h.one, class, "introduced_twice")
 		}
 		if st.mixed(m.value) {
@@ -144,18 +122,19 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 	if why := st.leftOver(h, old, ms); why != "" {
 		return st.turnDown(h.one, class, why)
 	}
+	if h.category == "hair" && (canonical(old) == "white" || canonical(old) == "grey") {
+		for _, m := range ms {
+			if st.nearHas([]int{m.value}, oldAge) {
+				return st.turnDown(h.one, class, "old_age")
+			}
+		}
+	}
 	if st.changes(h) {
 		return st.turnDown(h.one, class, "changing_verb")
-	}
-	if st.inTitle(old) && (st.inTitle(h.one) || st.inTitle(h.many)) {
-		return st.turnDown(h.one, class, "in_title")
 	}
 	var to string
 	for _, v := range st.shuffled(lineOf(h.category, class, old), class, h.one, old) {
 		if v == canonical(old) || st.has(v) || st.hasForms(v) || near(v, canonical(old)) {
-			continue
-		}
-		if st.articleClash(ms, v) {
 			continue
 		}
 		to = v
@@ -182,6 +161,8 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 		f.Category = "character"
 	case class == "direction":
 		f.Subtype = "geographical_contradictions"
+	case h.category == "person":
+		f.Category = "character"
 	case h.category == "mount" || h.category == "cattle" || h.category == "pet" || h.category == "wild" || h.category == "bird" || h.category == "scaled":
 		f.Category = "character"
 	}
@@ -192,10 +173,13 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 		f.Counterfactual = "The story tells of the " + to + " " + f.Head + "."
 	}
 	for _, m := range ms {
-		f.Changes = append(f.Changes, st.change(m.value, to))
+		f.Changes = append(f.Changes, st.changeNoun(m.value, m.np, to))
 	}
 	return f
 }
+
+// oldAge are words beside which white hair cannot be brown.
+var oldAge = set("old aged ancient gray-haired grey-haired white-haired wrinkled grandfather grandmother")
 
 // near reports pairs of values that do not exclude each other for a reader.
 func near(a, b string) bool {
@@ -212,8 +196,12 @@ func (st *Story) turnDown(head, class, why string) *Flip {
 }
 
 // unique checks rule 1: one entity behind the noun.
-func (st *Story) unique(h head, plural bool, first int) string {
+func (st *Story) unique(h head, plural bool, ms []mention) string {
 	lex := lexicon()
+	first, values := ms[0].np.head, map[int]bool{}
+	for _, m := range ms {
+		values[m.value] = true
+	}
 	one := st.tokensOf(h.one)
 	many := one
 	if h.many != h.one {
@@ -235,14 +223,14 @@ func (st *Story) unique(h head, plural bool, first int) string {
 	}
 	for _, t := range all {
 		p := st.phrase(t)
-		if p.det == "other" {
+		if p.det == "other" || st.clauseHas(t, others) {
 			return "other_one"
 		}
 		if p.det == "a" && t != first && t != all[0] {
 			return "introduced_twice"
 		}
 		for _, m := range p.mods {
-			if lex.words["distinct"][st.toks[m].w] {
+			if !values[m] && lex.words["distinct"][st.toks[m].w] {
 				return "other_one"
 			}
 		}
@@ -304,7 +292,7 @@ func (st *Story) leftOver(h head, old string, ms []mention) string {
 		}
 	}
 	slices.Sort(words)
-	words = append(words, kinsOf[c]...)
+	words = append(words, lexicon().kin[c]...)
 	for i, t := range st.toks {
 		if mine[i] || !nearby[t.sent] {
 			continue
@@ -335,31 +323,6 @@ func (st *Story) changes(h head) bool {
 	for _, t := range slices.Concat(st.tokensOf(h.one), st.tokensOf(h.many)) {
 		if st.sentHas(st.toks[t].sent, lex.words["change"]) {
 			return true
-		}
-	}
-	return false
-}
-
-// inTitle reports a title that holds the word. The title keeps its words, so a
-// counterfactual story would contradict one that names thing and value.
-func (st *Story) inTitle(word string) bool {
-	title := " " + strings.Join(strings.FieldsFunc(fold(st.Title), func(r rune) bool {
-		return !(r == '\'' || r >= 'a' && r <= 'z' || r > 127)
-	}), " ") + " "
-	return strings.Contains(title, " "+word+" ")
-}
-
-// articleClash reports an article before the value that the new value would
-// make wrong.
-func (st *Story) articleClash(ms []mention, v string) bool {
-	for _, m := range ms {
-		if m.value > 0 && st.toks[m.value].sep == "" {
-			switch st.toks[m.value-1].w {
-			case "a", "an":
-				if vowel(v) != vowel(st.toks[m.value].w) {
-					return true
-				}
-			}
 		}
 	}
 	return false

@@ -33,6 +33,7 @@ type Flip struct {
 
 	group  string // category of the head, which chooses the bridge
 	plural bool
+	known  bool     // never introduced: the story speaks of it as known from the start
 	forms  []string // folded words that carry the value and may not be left over
 }
 
@@ -44,6 +45,10 @@ type Change struct {
 	Speech bool
 	Long   bool // inside a speech of several paragraphs
 	States bool // the sentence states the value; a change of an article or a number's ending does not
+
+	tied  bool     // part of a noun phrase, whose determiner and modifiers follow
+	poss  bool     // his, her, the king's
+	marks []string // modifiers that tell the thing from others of its kind
 }
 
 // most is the largest number of sentences that flip behind act 1 (rule 5).
@@ -76,7 +81,10 @@ func (f *Flip) Supports(act2 int) []int {
 // flip, one of them narration.
 func (st *Story) Fits(f *Flip, act2 int) bool {
 	first := f.Changes[0]
-	if first.Start >= act2 || first.Speech || !st.plain(first.Sent) {
+	if first.Start >= act2 || first.Speech || !st.plain(st.tokenAt(first.Start)) {
+		return false
+	}
+	if !st.linked(f, act2) {
 		return false
 	}
 	n := len(f.Supports(act2))
@@ -96,6 +104,75 @@ func (st *Story) Fits(f *Flip, act2 int) bool {
 		}
 	}
 	return narrated
+}
+
+// linked reports whether the mentions behind act 1 are of the thing that act 1
+// introduced: close behind it, or with a modifier that act 1 gave it, or after
+// act 1 has spoken of it twice. A possessive that comes out of nowhere, or long
+// after the last mention, may be another owner's thing.
+func (st *Story) linked(f *Flip, act2 int) bool {
+	if !f.Changes[0].tied {
+		return true
+	}
+	close, far := 12, 30 // sentences
+	switch {
+	case f.Class == "colour", f.Class == "hair_eyes", f.Class == "material", f.Class == "quality", f.Class == "direction":
+		close = 40
+	case f.Class == "place":
+		close = 0
+	case f.Class == "role", f.Class == "object":
+		close = 6
+	}
+	if f.group == "kin" || f.group == "light" {
+		close = 0
+	}
+	for i, c := range f.Changes[1:] {
+		if c.poss && c.Sent-f.Changes[i].Sent > far {
+			return false
+		}
+	}
+	before, owned, marks := 0, false, map[string]bool{}
+	last := 0
+	for _, c := range f.Changes {
+		if c.Start >= act2 {
+			break
+		}
+		before++
+		owned = owned || c.poss
+		last = c.Sent
+		for _, m := range c.marks {
+			marks[m] = true
+		}
+	}
+	gap := -1
+	shared, strange, plainOnes, owners := false, false, 0, 0
+	for _, c := range f.Changes {
+		if c.Start < act2 {
+			continue
+		}
+		if gap < 0 {
+			gap = c.Sent - last
+		}
+		for _, m := range c.marks {
+			shared = shared || marks[m] && m != strings.ToLower(f.Old)
+			strange = strange || !marks[m]
+		}
+		if c.poss {
+			owners++
+		} else {
+			plainOnes++
+		}
+	}
+	if owners > 0 && plainOnes == 0 && !owned && gap > close {
+		return false
+	}
+	if f.known && before < 3 {
+		return false
+	}
+	if before < 2 && strange {
+		return false // the potato field of somebody else
+	}
+	return before >= 2 || shared || gap <= close
 }
 
 // Apply makes the changes from byte from on.
@@ -175,7 +252,20 @@ func article(w string) string {
 func (st *Story) change(t int, w string) Change {
 	tok := st.toks[t]
 	old := st.Text[tok.start:tok.end]
-	return Change{Range: text.Range{Start: tok.start, End: tok.end}, New: matchCase(old, w), Sent: tok.sent, Speech: tok.speech, Long: tok.long, States: true}
+	c := Change{Range: text.Range{Start: tok.start, End: tok.end}, New: matchCase(old, w), Sent: tok.sent, Speech: tok.speech, Long: tok.long, States: true}
+	// "A red cap" may have to become "an orange cap": the article changes with
+	// the word behind it. Behind act 1 no mention has one (rule 6).
+	if t > 0 && st.toks[t-1].sent == tok.sent && tok.sep == "" && vowel(tok.w) != vowel(w) {
+		if a := st.toks[t-1]; a.w == "a" || a.w == "an" {
+			article := "a"
+			if vowel(w) {
+				article = "an"
+			}
+			c.Start = a.start
+			c.New = matchCase(st.Text[a.start:a.start+1], article) + st.Text[a.end:tok.start] + c.New
+		}
+	}
+	return c
 }
 
 // Marked returns a part of the story with the flip's changes made, each changed
@@ -211,4 +301,18 @@ func (st *Story) Marked(f *Flip, part text.Range) string {
 	closeMark()
 	b.WriteString(st.Text[at:part.End])
 	return b.String()
+}
+
+// changeNoun is change for a token of a noun phrase.
+func (st *Story) changeNoun(t int, p phrase, w string) Change {
+	c := st.change(t, w)
+	c.tied, c.poss = true, p.det == "poss"
+	for _, m := range p.mods {
+		switch x := st.toks[m].w; x {
+		case "old", "little", "great", "big", "good", "poor", "young", "very", "own", "whole", "large", "small":
+		default:
+			c.marks = append(c.marks, x)
+		}
+	}
+	return c
 }

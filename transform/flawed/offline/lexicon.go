@@ -29,12 +29,16 @@ type lexica struct {
 	values map[string][]line          // by category
 	class  map[string]map[string]bool // value -> classes
 	words  map[string]map[string]bool
+	kin    map[string][]string // value -> words that would be left over
+	nouns  []noun
+	byNoun map[string]noun
+	noun   map[string]bool // singulars and plurals of nouns
 }
 
 // lexicon parses the embedded tables once. A broken table is a bug of this
 // package, which its tests find: it panics.
 var lexicon = sync.OnceValue(func() *lexica {
-	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}}
+	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}, kin: map[string][]string{}, noun: map[string]bool{}, byNoun: map[string]noun{}}
 	for _, f := range table("heads.tsv", 3) {
 		h := head{f[0], f[1], f[2]}
 		if h.many == "=" {
@@ -61,6 +65,15 @@ var lexicon = sync.OnceValue(func() *lexica {
 		}
 		l.words[f[0]] = set
 	}
+	for _, f := range table("kin.tsv", 2) {
+		l.kin[f[0]] = strings.Fields(f[1])
+	}
+	for _, f := range table("nouns.tsv", 7) {
+		n := noun{class: f[0], one: f[1], many: f[2], group: f[3], instead: list(f[4]), near: set(strings.Trim(f[5], "-")), anywhere: list(f[6])}
+		l.nouns = append(l.nouns, n)
+		l.byNoun[n.one] = n
+		l.noun[n.one], l.noun[n.many] = true, true
+	}
 	return l
 })
 
@@ -83,4 +96,12 @@ func table(name string, columns int) [][]string {
 		out = append(out, f)
 	}
 	return out
+}
+
+// list cuts a cell into words; "-" is an empty cell.
+func list(cell string) []string {
+	if cell == "-" {
+		return nil
+	}
+	return strings.Fields(cell)
 }

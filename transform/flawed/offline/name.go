@@ -3,6 +3,7 @@
 package offline
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -31,7 +32,8 @@ var (
 	placeWords = set("in at near into through toward towards leave left reach reached")
 	speaking   = set(`said answered asked cried went came had was took saw thought looked ran began gave told replied sat got
 		stood knew laughed called felt could did would put made found heard lay wept rode turned jumped walked`)
-	naming = set("because therefore reason meaning means meant nickname nicknamed christened surname surnamed")
+	calling = set("called call calls name names named")
+	naming  = set("because therefore reason meaning means meant nickname nicknamed christened surname surnamed")
 )
 
 // people finds the story's personal names with one gender.
@@ -64,7 +66,7 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 	if len(toks) < 4 || len(st.at[w])+len(st.at[w+"'s"]) != len(toks) {
 		return Person{}, false // also written small
 	}
-	inside, agents, he, she := 0, 0, 0, 0
+	inside, agents, he, she, of := 0, 0, 0, 0, 0
 	for _, i := range toks {
 		t := st.toks[i]
 		if !t.head {
@@ -72,6 +74,11 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 		}
 		if i > 0 && st.toks[i-1].sent == t.sent && t.sep == "" {
 			p := st.toks[i-1]
+			if p.w == "of" {
+				if of++; of > 1 {
+					return Person{}, false // the goodwife of Kittlerumpit
+				}
+			}
 			if placeWords[p.w] || p.w == "the" || p.w == "a" || p.w == "an" {
 				return Person{}, false
 			}
@@ -108,6 +115,9 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 	}
 	first := st.toks[toks[0]]
 	name := strings.TrimSuffix(strings.TrimSuffix(st.Text[first.start:first.end], "'s"), "’s")
+	if name != upperFirst(strings.ToLower(name)) {
+		return Person{}, false // in capitals
+	}
 	switch {
 	case he >= 3 && he >= 3*she:
 		return Person{name, "m", toks}, true
@@ -119,6 +129,22 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 
 // People returns the names that a survey of a collection keeps.
 func (st *Story) People() []Person { return st.people() }
+
+// SmallWords yields the words that the story writes with a small first letter.
+func (st *Story) SmallWords() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for w, at := range st.at {
+			for _, i := range at {
+				if !st.toks[i].upper {
+					if !yield(w) {
+						return
+					}
+					break
+				}
+			}
+		}
+	}
+}
 
 // names finds renames (rule 8). Candidates are names of other tales of the
 // collection, each with its gender.
@@ -134,9 +160,6 @@ func (st *Story) names(candidates []Person) []*Flip {
 
 func (st *Story) rename(p Person, candidates []Person) *Flip {
 	w := strings.ToLower(p.Name)
-	if st.inTitle(w) || st.inTitle(w+"'s") {
-		return st.turnDown(w, "name", "in_title")
-	}
 	for t := range st.at {
 		if t != w && t != w+"'s" && (compoundHas(t, w) || len(w) >= 4 && strings.HasPrefix(t, w[:4])) {
 			return st.turnDown(w, "name", "kindred_word")
@@ -145,7 +168,7 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 	f := &Flip{Class: "name", Category: "character", Kind: "continuity", Subtype: "nomenclature_confusions", Head: p.Name, Old: p.Name, group: "person", forms: []string{w}}
 	for _, i := range p.toks {
 		t := st.toks[i]
-		if st.sentHas(t.sent, naming) {
+		if st.sentHas(t.sent, naming) && st.sentHas(t.sent, calling) {
 			return st.turnDown(w, "name", "name_explained")
 		}
 		if endsPossessive(st.Text, t.end) {
@@ -154,7 +177,7 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 	}
 	for _, n := range st.shuffledPeople(candidates, p.Name) {
 		low := strings.ToLower(n.Name)
-		if n.Gender != p.Gender || low[0] == w[0] || st.has(low) || st.has(low+"'s") || vowel(low) != vowel(w) {
+		if n.Gender != p.Gender || low[0] == w[0] || st.has(low) || st.has(low+"'s") {
 			continue
 		}
 		f.New = n.Name

@@ -13,12 +13,14 @@ type countMention struct {
 	np        phrase
 }
 
-// enumerators tell the members of a group apart: where they stand, another
+// Words that tell the members of a group apart. Where they stand, another
 // number would leave somebody out, or in.
 var (
 	ordinals = set("second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth middle")
-	pairs    = set("both either neither pair couple twins twin half")
-	sortedBy = set("eldest oldest elder older younger youngest first last")
+	pairs    = set("both either neither pair couple twins twin others")
+	// losses change a number.
+	losses   = set("died dead killed lost drowned eaten sold stolen remained remaining more fewer")
+	sortedBy = set("eldest oldest elder older younger youngest")
 )
 
 // counts finds "three sons": a number before the same plural noun in act 1 and
@@ -75,12 +77,16 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 		if st.toks[m.num].w != old {
 			return st.turnDown(h.one, class, "two_values")
 		}
-		if i > 0 && !m.np.definite() {
+		if i > 0 && !m.np.definite() && !(class == "duration" && st.elapsed(m)) {
 			return st.turnDown(h.one, class, "introduced_twice")
 		}
 		if m.num > 0 && st.toks[m.num].sep == "" {
 			switch st.toks[m.num-1].w {
-			case "and", "or", "other", "about", "nearly", "than", "hundred", "thousand", "next", "first", "last":
+			case "and":
+				if m.num > 1 && numberWords[st.toks[m.num-2].w] > 0 {
+					return st.turnDown(h.one, class, "mixed_value")
+				}
+			case "or", "other", "about", "nearly", "than", "hundred", "thousand", "next", "first", "last":
 				return st.turnDown(h.one, class, "mixed_value")
 			}
 		}
@@ -101,11 +107,13 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 			return st.turnDown(h.one, class, why)
 		}
 	}
-	if st.changes(h) && class != "duration" {
-		return st.turnDown(h.one, class, "changing_verb")
+	if ms[0].np.det != "none" {
+		return st.turnDown(h.one, class, "not_introduced")
 	}
-	if st.inTitle(old) {
-		return st.turnDown(h.one, class, "in_title")
+	for _, m := range ms {
+		if class != "duration" && st.sentHas(st.toks[m.num].sent, losses) {
+			return st.turnDown(h.one, class, "changing_verb")
+		}
 	}
 	if why := st.looseNumber(old, ms); why != "" {
 		return st.turnDown(h.one, class, why)
@@ -142,28 +150,73 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 	return f
 }
 
-// enumerated looks for words that count the members one by one.
+// enumerated looks for words that count the members one by one: beside a
+// mention, and for few children in the whole story, since tales send them out
+// one after another.
 func (st *Story) enumerated(h head, n int) string {
 	near := map[int]bool{}
 	for _, t := range slices.Concat(st.tokensOf(h.one), st.tokensOf(h.many)) {
 		near[st.toks[t].sent] = true
 		near[st.toks[t].sent+1] = true
 	}
-	for _, t := range st.toks {
+	few := h.category == "kin" && n <= 3
+	for i, t := range st.toks {
+		if !near[t.sent] && !few {
+			continue
+		}
 		switch {
-		case ordinals[t.w] && (near[t.sent] || h.category == "kin"):
+		case ordinals[t.w] && !st.ranksOther(i, near[t.sent] || few), few && sortedBy[t.w]:
 			return "enumerated"
-		case pairs[t.w] && near[t.sent]:
+		case !near[t.sent]:
+		case pairs[t.w], n == 2 && (t.w == "other" || t.w == "each"):
 			return "enumerated"
-		case sortedBy[t.w] && near[t.sent] && (n <= 3 || h.category != "kin"):
+		case t.w == "another" && i > 0 && st.toks[i-1].w != "one" && st.toks[i-1].w != "after" && st.toks[i-1].w != "to":
 			return "enumerated"
-		case numberWords[t.w] > 0 && numberWords[t.w] != n && near[t.sent]:
+		case numberWords[t.w] > 0 && numberWords[t.w] != n && !st.countsOther(i, h):
 			return "other_number_near"
-		case t.w == "another" && near[t.sent], t.w == "others" && near[t.sent]:
-			return "enumerated"
 		}
 	}
 	return ""
+}
+
+// ranksOther reports whether the ordinal at token i ranks something else than
+// one of the group: the second storey. Loose says what an ordinal without a
+// noun means.
+func (st *Story) ranksOther(i int, loose bool) bool {
+	if i+1 >= len(st.toks) || st.toks[i+1].sent != st.toks[i].sent || st.toks[i+1].sep != "" {
+		return !loose
+	}
+	switch u := st.toks[i+1].w; {
+	case u == "one", lexicon().heads[u].category == "kin", lexicon().heads[u].category == "folk":
+		return false
+	case functionWords[u], lexicon().words["verb"][u]:
+		return !loose
+	}
+	return true
+}
+
+// countsOther reports whether the number at token i counts something else: a
+// plural noun follows, and it is not the head.
+func (st *Story) countsOther(i int, h head) bool {
+	if i > 0 && (st.toks[i-1].w == "was" || st.toks[i-1].w == "is" || st.toks[i-1].w == "were") && i+1 < len(st.toks) && st.toks[i+1].sep != "" {
+		return true // who was eighty
+	}
+	for j := i + 1; j < len(st.toks) && j <= i+3; j++ {
+		u := st.toks[j]
+		switch {
+		case u.sent != st.toks[i].sent || u.sep != "":
+			return false
+		case u.w == h.many || u.w == h.one:
+			return false
+		case u.w == "o'clock":
+			return true
+		case functionWords[u.w]:
+			return false
+		case strings.HasSuffix(u.w, "s"), lexicon().heads[u.w].many == u.w:
+			return true
+		}
+	}
+	return false
 }
 
 // looseNumber looks for the old number without its noun: "the three", "all
@@ -173,7 +226,6 @@ func (st *Story) looseNumber(old string, ms []countMention) string {
 	for _, m := range ms {
 		mine[m.num] = true
 	}
-	lex := lexicon()
 	for _, i := range st.at[old] {
 		if mine[i] {
 			continue
@@ -181,17 +233,9 @@ func (st *Story) looseNumber(old string, ms []countMention) string {
 		if i+1 >= len(st.toks) || st.toks[i+1].sep != "" || st.toks[i+1].sent != st.toks[i].sent {
 			return "loose_number"
 		}
-		ok := false
-		for j := i + 1; j < len(st.toks) && j <= i+3; j++ {
-			u := st.toks[j]
-			if _, known := lex.heads[u.w]; known || strings.HasSuffix(u.w, "s") && !functionWords[u.w] {
-				ok = true
-				break
-			}
-			if functionWords[u.w] || u.sep != "" {
-				break
-			}
-		}
+		// A number that counts two things is seldom there by chance: twelve
+		// brothers, twelve coffins.
+		ok := len(ms) > 0 && lexicon().heads[st.toks[ms[0].head].w].category == "time" && st.countsOther(i, head{})
 		if !ok {
 			return "loose_number"
 		}
@@ -261,4 +305,19 @@ func ordinalOf(w string) string {
 		return strings.TrimSuffix(w, "y") + "ieth"
 	}
 	return w + "th"
+}
+
+// elapsed reports a long time that the story speaks of as one that is known:
+// when seven years had passed.
+func (st *Story) elapsed(m countMention) bool {
+	if u := lexicon().heads[st.toks[m.head].w].one; u == "hour" || u == "day" || u == "night" {
+		return false
+	}
+	for j := m.head + 1; j < len(st.toks) && j <= m.head+3 && st.toks[j].sent == st.toks[m.head].sent; j++ {
+		switch st.toks[j].w {
+		case "passed", "over", "up", "out", "gone", "ended", "end", "elapsed", "expired":
+			return true
+		}
+	}
+	return false
 }

@@ -68,7 +68,7 @@ func (st *Story) phrase(h int) phrase {
 			continue
 		case w == "and" && k > 0 && len(p.mods) > 0 && (lex.words["modifier"][st.toks[k-1].w] || len(lex.class[st.toks[k-1].w]) > 0):
 			continue
-		case functionWords[w]:
+		case functionWords[w], lex.words["verb"][w] && !adjective:
 			return p
 		}
 		if endsPossessive(st.Text, t.end) {

@@ -227,13 +227,23 @@ func (st *Story) sentHas(i int, list map[string]bool) bool {
 	return false
 }
 
-// plain reports whether sentence i states what it says: no question, negation,
-// condition, likeness or dream (rule 3).
-func (st *Story) plain(i int) bool {
+// plain reports whether the clause of token t states what it says: no
+// negation, condition or likeness in it, and no question or dream in its
+// sentence (rule 3).
+func (st *Story) plain(t int) bool {
 	lex := lexicon()
-	return !st.sentHas(i, lex.words["negation"]) && !st.sentHas(i, lex.words["condition"]) &&
-		!st.sentHas(i, lex.words["simile"]) && !st.sentHas(i, lex.words["dream"]) &&
-		!strings.Contains(st.Sents[i].Of(st.Text), "?")
+	sent := st.toks[t].sent
+	if st.sentHas(sent, lex.words["dream"]) || strings.Contains(st.Sents[sent].Of(st.Text), "?") {
+		return false
+	}
+	from, to := st.clause(t)
+	for k := from; k < to; k++ {
+		w := st.toks[k].w
+		if lex.words["negation"][w] || lex.words["condition"][w] || lex.words["simile"][w] || strings.HasSuffix(w, "n't") {
+			return false
+		}
+	}
+	return true
 }
 
 // sentenceAt returns the sentence that byte i stands in.
@@ -250,8 +260,8 @@ func (st *Story) sentenceAt(i int) int {
 	return lo
 }
 
-// Spoken reports whether byte i stands between quotation marks.
-func (st *Story) Spoken(i int) bool {
+// tokenAt returns the first token that ends behind byte i.
+func (st *Story) tokenAt(i int) int {
 	lo, hi := 0, len(st.toks)
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -261,5 +271,11 @@ func (st *Story) Spoken(i int) bool {
 			hi = mid
 		}
 	}
-	return lo < len(st.toks) && st.toks[lo].speech && (st.toks[lo].start <= i || lo == 0 || st.toks[lo-1].speech)
+	return lo
+}
+
+// Spoken reports whether byte i stands between quotation marks.
+func (st *Story) Spoken(i int) bool {
+	t := st.tokenAt(i)
+	return t < len(st.toks) && st.toks[t].speech && (st.toks[t].start <= i || t == 0 || st.toks[t-1].speech)
 }
