@@ -148,6 +148,11 @@ func (c *Client) request(stage string, defaults Params, sample int) (Request, er
 	}
 	m := c.Model(stage)
 	p := m.Allow(defaults.Over(c.opts.Stages[stage].Params))
+	if p.Seed != nil && sample > 0 {
+		// With one seed for all samples, a server that honours it would say the
+		// same thing five times and look sure.
+		p.Seed = Int64(*p.Seed + int64(sample))
+	}
 	return Request{Stage: stage, Model: m.Name, Revision: m.Revision, Params: p, Sample: sample}, nil
 }
 
@@ -263,7 +268,12 @@ func (c *Client) fly(ctx context.Context, m Model, req Request, key Key) (Record
 		if err != nil {
 			return rec, c.halt(err)
 		}
-		if ok && (!c.opts.AskAgain || rec.Class == OK) {
+		if ok && c.opts.AskAgain {
+			var reply *Reply
+			reply, _, _ = Classify(m, req, rec.Answer)
+			ok = reply != nil
+		}
+		if ok {
 			rec.cached = true
 			return rec, nil
 		}

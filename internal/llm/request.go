@@ -27,7 +27,7 @@ type Params struct {
 	TopP            *float64        `json:"top_p,omitempty" yaml:"top_p,omitempty"`
 	TopK            *int            `json:"top_k,omitempty" yaml:"top_k,omitempty"`
 	MaxTokens       int             `json:"max_tokens,omitempty" yaml:"max_tokens,omitempty"` // answer and reasoning together
-	Seed            *int64          `json:"seed,omitempty" yaml:"seed,omitempty"`
+	Seed            *int64          `json:"seed,omitempty" yaml:"seed,omitempty"`             // of sample 0; sample n is asked with Seed+n
 	Stop            []string        `json:"stop,omitempty" yaml:"stop,omitempty"`
 	ReasoningEffort string          `json:"reasoning_effort,omitempty" yaml:"reasoning_effort,omitempty"`
 	ThinkingBudget  int             `json:"thinking_budget,omitempty" yaml:"thinking_budget,omitempty"` // tokens

@@ -5,6 +5,8 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -46,10 +48,12 @@ type Store interface {
 	Put(ctx context.Context, rec Record) error
 }
 
-// MemStore is a store in memory, for tests and for runs that keep nothing.
+// MemStore is a store in memory, for tests and for runs that keep nothing. Its
+// zero value is ready to use.
 type MemStore struct {
-	mu   sync.Mutex
-	recs map[Key]Record
+	mu    sync.Mutex
+	recs  map[Key]Record
+	asked map[Key]Record
 }
 
 // Get returns the record of key.
@@ -68,6 +72,7 @@ func (s *MemStore) Put(_ context.Context, rec Record) error {
 		s.recs = map[Key]Record{}
 	}
 	s.recs[rec.Key] = rec
+	delete(s.asked, rec.Key)
 	return nil
 }
 
@@ -76,4 +81,43 @@ func (s *MemStore) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.recs)
+}
+
+// Each calls f with every record, in the order of their keys.
+func (s *MemStore) Each(_ context.Context, f func(Record) error) error {
+	s.mu.Lock()
+	recs := sorted(s.recs)
+	s.mu.Unlock()
+	for _, r := range recs {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ask writes down requests that were handed to a batch.
+func (s *MemStore) Ask(_ context.Context, recs []Record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked == nil {
+		s.asked = map[Key]Record{}
+	}
+	for _, r := range recs {
+		s.asked[r.Key] = r
+	}
+	return nil
+}
+
+// Pending returns the requests that were handed to a batch and have no answer.
+func (s *MemStore) Pending(context.Context) ([]Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sorted(s.asked), nil
+}
+
+func sorted(m map[Key]Record) []Record {
+	out := slices.Collect(maps.Values(m))
+	slices.SortFunc(out, func(a, b Record) int { return slices.Compare(a.Key[:], b.Key[:]) })
+	return out
 }
