@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/ingest/internal/cause"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -166,7 +167,7 @@ func (r *Reader) drop(name, file, reason, detail string) schemas.Dropped {
 
 func (r *Reader) broken(name string, err error) ingest.Item {
 	return ingest.Item{Name: name, Load: func(context.Context) (ingest.Batch, error) {
-		return ingest.Batch{Rows: 1, Bad: 1, Dropped: []schemas.Dropped{r.drop(name, name, ReasonUnreadable, err.Error())}}, nil
+		return ingest.Batch{Rows: 1, Bad: 1, Dropped: []schemas.Dropped{r.drop(name, name, ReasonUnreadable, cause.Of(name, err))}}, nil
 	}}
 }
 
@@ -193,7 +194,7 @@ func (r *Reader) item(t *tale) ingest.Item {
 				return b, ctx.Err()
 			}
 			b.Bad = 1
-			b.Dropped = append(b.Dropped, r.drop(t.name, t.story.Name, ReasonUnreadable, err.Error()))
+			b.Dropped = append(b.Dropped, r.drop(t.name, t.story.Name, ReasonUnreadable, cause.Of(t.story.Name, err)))
 			return b, nil
 		}
 		b.Files = append(b.Files, schemas.FileHash{Path: t.story.Name, Bytes: int64(len(data)), SHA256: sum, Rows: 1})
@@ -212,7 +213,7 @@ func (r *Reader) item(t *tale) ingest.Item {
 				if ctx.Err() != nil {
 					return b, ctx.Err()
 				}
-				b.Dropped = append(b.Dropped, r.drop(t.name+"#questions", t.questions.Name, ReasonQuestions, err.Error()))
+				b.Dropped = append(b.Dropped, r.drop(t.name+"#questions", t.questions.Name, ReasonQuestions, cause.Of(t.questions.Name, err)))
 			} else {
 				b.Files = append(b.Files, schemas.FileHash{Path: t.questions.Name, Bytes: int64(len(qs)), SHA256: qsum})
 				facts, bad := r.Facts(t.name, t.questions.Name, qs, story.Sections)

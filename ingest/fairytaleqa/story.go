@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/ingest/internal/cause"
 	"github.com/retcon-bench/retcon/ingest/internal/prose"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/text"
@@ -100,7 +101,7 @@ func (r *Reader) metas(f *fetch.File) (metas, *ingest.Item) {
 		}, note)
 	}
 	if err != nil {
-		note(err)
+		note(errors.New(cause.Of(f.Name, err)))
 	}
 	if len(batch.Dropped) == 0 {
 		return out, nil

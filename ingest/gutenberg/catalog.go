@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/ingest/internal/cause"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -104,7 +105,7 @@ func (l *library) catalogue(wanted map[string]bool, corpus string) (map[string]*
 		rc.Close()
 		if err != nil {
 			batch.Dropped = append(batch.Dropped, schemas.Dropped{ID: corpus + ":" + f.Name, Stage: stage, Reason: ReasonCatalogue,
-				Detail: err.Error(), Evidence: []schemas.KeyValue{{Key: "file", Value: f.Name}}})
+				Detail: cause.Of(f.Name, err), Evidence: []schemas.KeyValue{{Key: "file", Value: f.Name}}})
 		}
 	}
 	if len(batch.Dropped) == 0 {

@@ -259,7 +259,7 @@ func emphasis(t string, sp span, out []cut) []cut {
 			open, mid = i, -1
 		case opens:
 			open, mid = i, -1
-		case open >= 0 && word(prev) && word(next) && mid < 0 && !strings.ContainsAny(t[open:i], " \n"):
+		case open >= 0 && word(prev) && word(next) && mid < 0 && i-open < 40 && !strings.ContainsAny(t[open:i], " \n"):
 			mid = i // _un_happy
 		}
 	}

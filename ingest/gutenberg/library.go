@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/ingest/internal/cause"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
@@ -100,7 +101,7 @@ func (r *Reader) brokenItem(name string, err error) ingest.Item {
 	return ingest.Item{Name: name, Load: func(context.Context) (ingest.Batch, error) {
 		return ingest.Batch{Rows: 1, Bad: 1, Dropped: []schemas.Dropped{{
 			ID: r.Corpus + ":" + slugOf(name), Stage: stage, Reason: ReasonUnreadable,
-			Detail:   err.Error(),
+			Detail:   cause.Of(name, err),
 			Evidence: []schemas.KeyValue{{Key: "file", Value: name}},
 		}}}, nil
 	}}
@@ -285,7 +286,7 @@ func (r *Reader) item(v *volume, cat map[string]*Info, rdf *fetch.File) ingest.I
 					return b, ctx.Err()
 				}
 				b.Dropped = append(b.Dropped, schemas.Dropped{ID: r.Corpus + ":" + v.key, Stage: stage, Reason: ReasonCatalogue,
-					Detail: err.Error(), Evidence: []schemas.KeyValue{{Key: "file", Value: rdf.Name}}})
+					Detail: cause.Of(rdf.Name, err), Evidence: []schemas.KeyValue{{Key: "file", Value: rdf.Name}}})
 			}
 		}
 		if info != nil && r.Settings.Filter {
@@ -345,6 +346,6 @@ func quarantined(ds []schemas.Dropped) bool {
 }
 
 func (r *Reader) unreadable(key, name string, err error) schemas.Dropped {
-	return schemas.Dropped{ID: r.Corpus + ":" + key, Stage: stage, Reason: ReasonUnreadable, Detail: err.Error(),
+	return schemas.Dropped{ID: r.Corpus + ":" + key, Stage: stage, Reason: ReasonUnreadable, Detail: cause.Of(name, err),
 		Evidence: []schemas.KeyValue{{Key: "file", Value: name}}}
 }

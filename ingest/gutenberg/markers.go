@@ -344,7 +344,12 @@ func endOfLines(s string) []marked {
 		}
 		at := i + n
 		i = at + len("Gutenberg")
-		start := lineStart(s, at)
+		// Such a line has the name near its start; a file may be one line.
+		start := strings.LastIndexByte(s[max(0, at-200):at], '\n')
+		if start < 0 && at > 200 {
+			continue
+		}
+		start += max(0, at-200) + 1
 		end := lineEnd(s, at)
 		l := strings.TrimLeft(s[start:end], " \t*")
 		up := upperPrefix(l, 120)
