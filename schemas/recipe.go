@@ -49,7 +49,7 @@ type DedupRecipe struct {
 
 // MakeRecipe says how plot holes are made.
 type MakeRecipe struct {
-	Engine         string        `json:"engine"` // rules, openai, batch, replay
+	Engine         string        `json:"engine"` // rules or model; openai, batch and replay are ways to ask a model
 	Models         []ModelRecipe `json:"models"`
 	Stages         []StageRecipe `json:"stages"`
 	FactsPerSource int           `json:"facts_per_source"`

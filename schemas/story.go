@@ -110,7 +110,7 @@ type KeyValue struct {
 type Provenance struct {
 	Step       string `json:"step"`
 	Version    string `json:"version"`
-	Engine     string `json:"engine"`      // rules, openai, batch, replay; empty where no model call is involved
+	Engine     string `json:"engine"`      // rules or model; empty where no call is involved
 	Model      string `json:"model"`       // the recipe's model name with its declared revision
 	PromptHash string `json:"prompt_hash"` // SHA-256 of the template
 	InputHash  string `json:"input_hash"`  // text_hash, or the keys of the answers used

@@ -80,6 +80,18 @@ func (p *Pass) SetAside(id, reason, detail string, evidence ...schemas.KeyValue)
 // of a batch asks everything askable.
 func (p *Pass) Await() { p.pending++ }
 
+// Engine says who answers, as records name it: rules, or model. A hosted
+// server, a batch file and a replay of stored answers give the same records.
+func (p *Pass) Engine() string {
+	if p.Model == nil {
+		return ""
+	}
+	if name := p.Model.Engine(); name == "rules" {
+		return name
+	}
+	return "model"
+}
+
 // Dropped returns what was set aside, and Pending how many answers are missing.
 func (p *Pass) Dropped() []schemas.Dropped { return p.dropped }
 

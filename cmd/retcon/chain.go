@@ -4,13 +4,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/ingest/all"
-	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -45,7 +45,8 @@ type chain struct {
 	ws      *pipeline.Workspace
 	workers int
 
-	client  *llm.Client
+	engine  string // who answers this run: rules, openai, batch or replay
+	asker   *asker
 	closers []func() error
 	partial bool
 }
@@ -63,6 +64,10 @@ func (f chainFlags) open(e *env) (*chain, error) {
 	var err error
 	if c.recipe, err = f.resolve(); err != nil {
 		return nil, err
+	}
+	c.engine = c.recipe.Make.Engine
+	if c.engine != engineRules {
+		c.recipe.Make.Engine = engineModel
 	}
 	for _, r := range c.recipe.Corpora {
 		corpus, ok := all.Find(r.Name)
@@ -133,7 +138,11 @@ func (c *chain) step(dir string, fp pipeline.Fingerprint, run func(ctx context.C
 		return m, false, err
 	}
 	defer out.Discard()
-	if err := run(c.ctx, out, &m); err != nil {
+	err = run(c.ctx, out, &m)
+	if errors.Is(err, errPlanned) {
+		return m, false, err
+	}
+	if err != nil {
 		return m, false, fmt.Errorf("%s: %w", fp.Step, err)
 	}
 	if m, err = out.Publish(m); err != nil {

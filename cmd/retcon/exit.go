@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 )
 
@@ -57,6 +58,10 @@ func classify(err error) (code int, hint string) {
 		return coded.code, coded.hint
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted, "finished work is kept; the same command goes on from there"
+	case errors.Is(err, errPlanned):
+		return exitOK, ""
+	case llm.StopClassOf(err) != "":
+		return stopCodes[llm.StopClassOf(err)], "answers so far are kept; the same command goes on from there"
 	case errors.As(err, &recipe):
 		return exitUsage, ""
 	case errors.Is(err, pipeline.ErrLocked):
@@ -73,6 +78,12 @@ func classify(err error) (code int, hint string) {
 		return exitInput, ""
 	}
 	return exitBug, ""
+}
+
+// stopCodes are the exit codes of what stops a run that asks a model.
+var stopCodes = map[llm.StopClass]int{
+	llm.StopQuota: exitBudget, llm.StopBudget: exitBudget, llm.StopDisk: exitDisk,
+	llm.StopNetwork: exitDisk, llm.StopSetting: exitUsage, llm.StopMissing: exitInput,
 }
 
 // drainTime is how long calls in flight may take after the first Ctrl-C.

@@ -36,6 +36,7 @@ type cli struct {
 	Detect  detectCmd  `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
 	Score   scoreCmd   `cmd:"" help:"Score predictions."`
 	Corpora corporaCmd `cmd:"" help:"List corpora: formats, licences, where to get them."`
+	LLM     llmCmd     `cmd:"" name:"llm" help:"Batch files and the answer store."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
@@ -96,6 +97,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime}))}
 	if err := k.Run(e); err != nil {
 		code, hint := classify(err)
+		if code == exitOK { // it did what it was asked to, and stopped there
+			return code
+		}
 		fmt.Fprintf(stderr, "retcon: %v\n", err)
 		if hint != "" {
 			fmt.Fprintln(stderr, "  "+hint)

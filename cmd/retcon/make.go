@@ -25,7 +25,8 @@ With --engine batch the command stops with exit code 5 when answers are
 missing and leaves WORK/requests.jsonl; give that file to any batch service,
 then:
 
-  retcon llm import --work w answers.jsonl && retcon make --engine batch --work w`
+  retcon make --engine batch --model some-model --work w     # exit code 5
+  retcon llm import --work w answers.jsonl                   # then the same again`
 }
 
 func (cmd *makeCmd) Run(e *env) error {
@@ -76,7 +77,7 @@ func (c *chain) make() (schemas.StepManifest, bool, error) {
 		}
 		cfg.Survey = survey
 		steps := flawed.Steps(cfg)
-		env := transform.Env{Seed: c.recipe.Seed, Model: c.client, Log: c.log}
+		env := transform.Env{Seed: c.recipe.Seed, Model: c.asker.Client, Log: c.log}
 		one := func(ctx context.Context, s schemas.Story) (transform.Outcome[schemas.Draft], error) {
 			d, err := flawed.Start(s)
 			if err != nil {
@@ -84,7 +85,7 @@ func (c *chain) make() (schemas.StepManifest, bool, error) {
 			}
 			return transform.Chain(ctx, env, steps, func(d schemas.Draft) string { return d.DraftID }, d)
 		}
-		tick, end := c.track("make", m.In, c.spent)
+		tick, end := c.track("make", m.In, c.asker.spent)
 		defer end()
 		pending := 0
 		for o, err := range pipeline.Map(ctx, c.modelWorkers(), c.stories(dedupDir), one) {
@@ -104,6 +105,6 @@ func (c *chain) make() (schemas.StepManifest, bool, error) {
 				}
 			}
 		}
-		return c.settle(m, pending)
+		return c.settle(ctx, m, pending)
 	})
 }

@@ -3,51 +3,209 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/internal/llm/batch"
+	"github.com/retcon-bench/retcon/internal/llm/openai"
+	"github.com/retcon-bench/retcon/internal/llm/replay"
 	"github.com/retcon-bench/retcon/internal/llm/rules"
+	"github.com/retcon-bench/retcon/internal/llm/store"
 	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
-// modelFlags are the flags of commands that may ask a model.
+// Engines: who answers. A recipe and a release know two kinds only, rules and
+// model: a hosted server, a batch file and a replay of stored answers give the
+// same data.
+const (
+	engineRules  = "rules"
+	engineModel  = "model" // in a recipe; asked through openai unless a flag says otherwise
+	engineOpenAI = "openai"
+	engineBatch  = "batch"
+	engineReplay = "replay"
+)
+
+// modelFlags are the flags of every command that may ask a model.
 type modelFlags struct {
-	Partial bool `help:"Publish what is there although answers are missing; the step's state is then partial."`
+	Plan     bool   `help:"Print calls, tokens and a price range by stage, after what the store holds; ask and publish nothing."`
+	Budget   string `help:"Stop when this run has spent so much, such as 5usd. What was answered is kept." placeholder:"AMOUNT"`
+	Partial  bool   `help:"Publish what is there although answers are missing; the step's state is then partial."`
+	AskAgain bool   `help:"Ask once more what was refused, truncated, empty or failed; else a stored failure is final."`
 }
 
-// requestsFile is where a step leaves the questions nobody has answered.
-const requestsFile = "requests.jsonl"
+// asker is a model client with what has to be closed and told at the end.
+type asker struct {
+	*llm.Client
+	engine string
+	store  *store.Store
+	batch  *batch.Engine
+	plan   *llm.Plan
+}
 
-// useModel opens the recipe's engine.
-func (c *chain) useModel(f modelFlags) error {
-	c.partial = f.Partial
-	opts := llm.Options{Seed: c.recipe.Seed, Draining: pipeline.Draining, Drain: drainTime, Log: c.log}
+// askerConfig says whom to ask.
+type askerConfig struct {
+	engine  string
+	models  []schemas.ModelRecipe
+	stages  []schemas.StageRecipe
+	answers string // path of the answer store
+	seed    uint64
+}
+
+// openAsker opens the store and the engine behind a client.
+func openAsker(e *env, cfg askerConfig, f modelFlags) (*asker, error) {
+	a := &asker{engine: cfg.engine}
+	opts := llm.Options{Seed: cfg.seed, Draining: pipeline.Draining, Drain: drainTime, AskAgain: f.AskAgain, Log: e.log}
 	var err error
-	if opts.Models, err = convert[[]llm.Model](c.recipe.Make.Models); err != nil {
-		return usagef("recipe: make.models: %w", err)
+	if f.Budget != "" {
+		if opts.BudgetUSD, err = llm.ParseBudget(f.Budget); err != nil {
+			return nil, usagef("--budget: %w", err)
+		}
+	}
+	if cfg.engine == engineRules {
+		opts.Engine = rules.New()
+		if a.Client, err = llm.New(opts); err != nil {
+			return nil, usagef("%w", err)
+		}
+		return a, nil
+	}
+	if opts.Models, err = convert[[]llm.Model](cfg.models); err != nil {
+		return nil, usagef("recipe: make.models: %w", err)
+	}
+	if len(opts.Models) == 0 {
+		return nil, withHint(exitUsage, "name one with --model, or list models in the recipe under make.models", errors.New("no model to ask"))
 	}
 	opts.Stages = map[string]llm.StageSetting{}
-	for _, s := range c.recipe.Make.Stages {
+	for _, s := range cfg.stages {
 		p, err := convert[llm.Params](s)
 		if err != nil {
-			return usagef("recipe: make.stages: %s: %w", s.Stage, err)
+			return nil, usagef("recipe: make.stages: %s: %w", s.Stage, err)
 		}
 		opts.Stages[s.Stage] = llm.StageSetting{Model: s.Model, Params: p}
 	}
-	switch c.recipe.Make.Engine {
-	case "rules":
-		opts.Engine, opts.Models, opts.Stages = rules.New(), nil, nil
+	if a.store, err = store.Open(e.ctx, cfg.answers, store.Options{Wait: 2 * time.Second}); err != nil {
+		return nil, err
+	}
+	opts.Store = a.store
+	switch {
+	case f.Plan:
+		a.plan = llm.NewPlan(opts.Models)
+		opts.Engine = a.plan
+	case cfg.engine == engineBatch:
+		a.batch = batch.New(opts.Models)
+		opts.Engine = a.batch
+	case cfg.engine == engineReplay:
+		opts.Engine = replay.New(nil)
+	case cfg.engine == engineOpenAI || cfg.engine == engineModel:
+		server := openai.FromEnv(os.Getenv)
+		server.Models = opts.Models
+		opts.Engine, err = openai.New(server)
 	default:
-		return usagef("engine %q is not known", c.recipe.Make.Engine)
+		err = usagef("engine %q: want rules, openai, batch or replay", cfg.engine)
 	}
-	if c.client, err = llm.New(opts); err != nil {
-		return usagef("recipe: %w", err)
+	if err == nil {
+		a.Client, err = llm.New(opts)
+		if err != nil {
+			err = usagef("recipe: %w", err)
+		}
 	}
-	return nil
+	if err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+// close gives back store and temporary files.
+func (a *asker) close() error {
+	var errs []error
+	if a.batch != nil {
+		errs = append(errs, a.batch.Close())
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// usage is what the answers used, for a manifest: it depends on the data, not
+// on how often the command ran.
+func (a *asker) usage() []schemas.StageUsage {
+	if a.engine == engineRules {
+		return nil
+	}
+	var out []schemas.StageUsage
+	for _, r := range a.Report() {
+		out = append(out, schemas.StageUsage{Stage: r.Stage, Model: r.Model, Engine: engineModel, Calls: r.Requests,
+			PromptTokens: r.Usage.PromptTokens, CompletionTokens: r.Usage.CompletionTokens, ReasoningTokens: r.Usage.ReasoningTokens, Cost: round4(r.Cost)})
+	}
+	return out
+}
+
+// spent says what the calls of this run came to, for progress.
+func (a *asker) spent() string {
+	if a.engine == engineRules {
+		return ""
+	}
+	p := a.Progress()
+	return fmt.Sprintf("%d calls, %d failed, %d from the store, %.2f USD", p.Done, p.Failed, p.Cached, p.Spent)
+}
+
+// errPlanned ends a run that only counted.
+var errPlanned = errors.New("planned")
+
+// settle is called when all records have been walked and pending answers are
+// missing: it prints the plan, or writes the round's requests to path and stops.
+// With partial, missing answers are no error.
+func (a *asker) settle(e *env, path string, pending int, partial bool) error {
+	switch {
+	case a.plan != nil:
+		if err := a.printPlan(e); err != nil {
+			return err
+		}
+		return errPlanned
+	case pending == 0 || partial:
+		return nil
+	case a.batch == nil: // a rule or a server never leaves a question open
+		return fmt.Errorf("%d answers are missing though the engine is %s", pending, a.engine)
+	}
+	n, err := a.batch.WriteRequests(e.ctx, path, a.store)
+	if err != nil {
+		return err
+	}
+	unused, err := a.Unused(e.ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range unused {
+		e.log.Warn("stored answers of no use: " + u)
+	}
+	return withHint(exitPending, fmt.Sprintf("have %s answered (OpenAI Batch format), then: retcon llm import --answers %s ANSWERS... and the same command again", path, filepath.Join(filepath.Dir(path), "answers.db")),
+		fmt.Errorf("%d requests wait for answers; they are in %s", n, path))
+}
+
+func (a *asker) printPlan(e *env) error {
+	seen, err := llm.Experience(e.ctx, a.store)
+	if err != nil {
+		return err
+	}
+	t := &report.Table{Title: "plan: at least these calls; stages whose prompts depend on missing answers come later",
+		Columns: []string{"stage", "model", "calls", "prompt tokens", "answer tokens, at most", "usd from", "usd to"}}
+	var calls, prompt, answer int
+	var low, high float64
+	for _, s := range a.plan.Stages(seen, a.engine == engineBatch) {
+		t.Add(s.Stage, s.Model, s.Calls, s.PromptTokens, s.AnswerTokens, s.Low, s.High)
+		calls, prompt, answer, low, high = calls+s.Calls, prompt+s.PromptTokens, answer+s.AnswerTokens, low+s.Low, high+s.High
+	}
+	t.Add("all", "", calls, prompt, answer, low, high)
+	return t.Write(e.stdout, report.Text)
 }
 
 // convert turns a record of the recipe into the type of the package that uses
@@ -60,44 +218,39 @@ func convert[T any](v any) (out T, err error) {
 	return out, json.Unmarshal(b, &out)
 }
 
+// round4 keeps derived numbers to four decimals, the same on every platform.
+func round4(f float64) float64 { return math.Round(f*1e4) / 1e4 }
+
+// useModel opens the chain's engine over the workspace's answer store.
+func (c *chain) useModel(f modelFlags) error {
+	a, err := openAsker(c.env, askerConfig{engine: c.engine, models: c.recipe.Make.Models, stages: c.recipe.Make.Stages,
+		answers: c.ws.Answers(), seed: c.recipe.Seed}, f)
+	if err != nil {
+		return err
+	}
+	c.asker, c.partial = a, f.Partial
+	c.closers = append(c.closers, a.close)
+	return nil
+}
+
 // modelWorkers is how many records are worked on at a time: with a model most
 // of the time goes into waiting.
 func (c *chain) modelWorkers() int {
-	if c.recipe.Make.Engine == "rules" {
+	if c.engine == engineRules {
 		return c.workers
 	}
 	return max(c.workers, 64)
 }
 
-// spent says what the calls of this run came to, for progress.
-func (c *chain) spent() string {
-	p := c.client.Progress()
-	if p.Done == 0 || c.recipe.Make.Engine == "rules" {
-		return ""
+// settle ends a step that asked a model: usage goes into the manifest; where
+// answers are missing the step stops, or is marked partial.
+func (c *chain) settle(_ context.Context, m *schemas.StepManifest, pending int) error {
+	if err := c.asker.settle(c.env, filepath.Join(c.ws.Dir(), batch.RequestsFile), pending, c.partial); err != nil {
+		return err
 	}
-	return fmt.Sprintf("%d calls, %d failed, %d from the store, %.2f USD", p.Done, p.Failed, p.Cached, p.Spent)
-}
-
-// settle ends a step that asks a model: it writes usage into the manifest, and
-// where answers are missing it stops, or marks the step partial.
-func (c *chain) settle(m *schemas.StepManifest, pending int) error {
-	if c.recipe.Make.Engine != "rules" {
-		for _, r := range c.client.Report() {
-			m.Usage = append(m.Usage, schemas.StageUsage{Stage: r.Stage, Model: r.Model, Engine: c.client.Engine(), Calls: r.Requests,
-				PromptTokens: r.Usage.PromptTokens, CompletionTokens: r.Usage.CompletionTokens, ReasoningTokens: r.Usage.ReasoningTokens, Cost: round4(r.Cost)})
-		}
-	}
-	if pending == 0 {
-		return nil
-	}
-	if c.partial {
+	m.Usage = c.asker.usage()
+	if pending > 0 {
 		m.State = schemas.StatePartial
-		return nil
 	}
-	path := filepath.Join(c.ws.Dir(), requestsFile)
-	return withHint(exitPending, fmt.Sprintf("give %s to a batch service, then: retcon llm import --work %s ANSWERS, and run the same command again", path, c.ws.Dir()),
-		fmt.Errorf("%d answers are missing", pending))
+	return nil
 }
-
-// round4 keeps derived numbers to four decimals, the same on every platform.
-func round4(f float64) float64 { return math.Round(f*1e4) / 1e4 }

@@ -197,7 +197,7 @@ func (c *chain) release() (schemas.Manifest, bool, error) {
 	if m.Leaks, err = c.leaks(); err != nil {
 		return m, false, err
 	}
-	m, err = datasets.Write(c.ctx, c.flags.Out, m, c.tables())
+	m, err = datasets.Write(c.ctx, c.flags.Out, m, c.tables(), datasets.WriteOptions{})
 	if errors.Is(err, datasets.ErrExists) {
 		return m, false, withHint(exitUsage, "name another folder with --out", err)
 	}
