@@ -144,7 +144,7 @@ func ask[Out any](ctx context.Context, pass *transform.Pass, c llm.Call[prompt, 
 func stamp(d *schemas.Draft, pass *transform.Pass, step, version string, t *llm.Template, model string, keys ...llm.Key) {
 	p := schemas.Provenance{Step: "make/" + step, Version: version, InputHash: d.Original.TextHash}
 	if t != nil {
-		p.Engine, p.Model, p.PromptHash = pass.Model.Engine(), model, t.Hash
+		p.Engine, p.Model, p.PromptHash = pass.Engine(), model, t.Hash
 	}
 	if len(keys) == 1 {
 		p.InputHash = keys[0].String()
