@@ -66,9 +66,7 @@ func groupTallies(systems [][]Verdict) (out [][]Tally, names []string) {
 		for i := range vs {
 			out[index[vs[i].Item.Group]][s].add(&vs[i])
 		}
-		for _, m := range Matches(vs) {
-			out[index[m.Group]][s].addMatch(m)
-		}
+		eachMatch(vs, func(group string, right bool) { out[index[group]][s].addMatch(right) })
 	}
 	return out, names
 }

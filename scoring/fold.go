@@ -24,32 +24,59 @@ import (
 // in the same order; a test holds the two together.
 
 // appendWords appends the folded words of s to dst, as ranges of buf, and
-// returns both grown.
+// returns both grown. ASCII, the letters of Western Europe and common
+// typography are folded in one pass; a text with anything else goes through
+// the general way.
 func appendWords(buf []byte, dst []wordRange, s string) ([]byte, []wordRange) {
-	for i := 0; i < len(s); i++ {
-		// A grave accent is an apostrophe here; NFKC leaves ASCII alone.
-		if s[i] >= utf8.RuneSelf {
-			return appendWordsUnicode(buf, dst, foldRunes(s))
-		}
-	}
-	start := len(buf)
-	for i := 0; i < len(s); i++ {
-		c := asciiFold[s[i]]
-		switch c {
-		case 0:
-			if len(buf) > start {
-				dst = append(dst, wordRange{start, len(buf)})
-				start = len(buf)
+	start, words := len(buf), len(dst)
+	at := start
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			i++
+			switch f := asciiFold[c]; f {
+			case 0:
+				if len(buf) > at {
+					dst = append(dst, wordRange{at, len(buf)})
+					at = len(buf)
+				}
+			case '\'':
+			default:
+				buf = append(buf, f)
 			}
-		case '\'':
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		switch {
+		case r == '’' || r == '‘':
+		case r >= 0xC0 && r <= 0xFF && r != '×' && r != '÷':
+			if r <= 0xDE {
+				r += 0x20
+			}
+			buf = utf8.AppendRune(buf, r)
+		case plainMark(r):
+			if len(buf) > at {
+				dst = append(dst, wordRange{at, len(buf)})
+				at = len(buf)
+			}
 		default:
-			buf = append(buf, c)
+			return appendWordsUnicode(buf[:start], dst[:words], foldRunes(s))
 		}
 	}
-	if len(buf) > start {
-		dst = append(dst, wordRange{start, len(buf)})
+	if len(buf) > at {
+		dst = append(dst, wordRange{at, len(buf)})
 	}
 	return buf, dst
+}
+
+// plainMark reports common marks that part words and that folding leaves
+// marks: no-break space, guillemets, dashes, quote marks, the ellipsis.
+func plainMark(r rune) bool {
+	switch r {
+	case 0xA0, '¡', '«', '»', '¿', '×', '÷', '‐', '‑', '‒', '–', '—', '―', '“', '”', '„', '‟', '•', '…', '‹', '›':
+		return true
+	}
+	return false
 }
 
 type wordRange struct{ start, end int }

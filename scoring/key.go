@@ -272,6 +272,10 @@ type storyIndex struct {
 	postings []posting
 	guards   [][]int32 // the guarded words of each sentence, in order
 	longest  int       // words of the longest sentence
+	// whole maps the text of each sentence to the sentences that it quotes
+	// when quoted faithfully, which is what most quotes are; nil for one that
+	// stands in too many places.
+	whole map[string][]int32
 
 	// Compat scorer: sentences in its own form, and the first sentence with
 	// the same text for each (its sets hold texts, not ids).
@@ -343,8 +347,28 @@ func newStoryIndex(sentences []string) *storyIndex {
 		return int(a.pos - b.pos)
 	})
 	ix.post()
+	ix.whole = make(map[string][]int32, len(sentences))
+	m := new(mapper)
+	for _, s := range sentences {
+		s = outerMarks(s)
+		if _, ok := ix.whole[s]; ok {
+			continue
+		}
+		m.found = m.found[:0]
+		m.fold(ix, s)
+		switch m.verbatim(ix) {
+		case located:
+			ix.whole[s] = slices.Clone(m.found)
+		case ambiguous:
+			ix.whole[s] = nil
+		}
+	}
 	return ix
 }
+
+// outerMarks takes blanks and quote marks off both ends. Neither is part of a
+// word, so that it changes nothing of what a quote folds to.
+func outerMarks(s string) string { return strings.Trim(s, " \"“”\n") }
 
 // post fills the postings from the stream.
 func (ix *storyIndex) post() {

@@ -82,6 +82,14 @@ func (m *mapper) side(ix *storyIndex, quotes []string) (sentences []int32, unmap
 // quote maps one quote into m.found.
 func (m *mapper) quote(ix *storyIndex, q string) mapped {
 	m.found = m.found[:0]
+	if found, ok := ix.whole[outerMarks(q)]; ok {
+		// The same as verbatim gives, without folding.
+		m.found = append(m.found, found...)
+		if len(found) == 0 {
+			return ambiguous
+		}
+		return located
+	}
 	m.fold(ix, q)
 	if r := m.verbatim(ix); r != notFound {
 		return r

@@ -77,6 +77,92 @@ func Matches(vs []Verdict) []Match {
 	return out
 }
 
+// eachMatch calls add for each matched group that [Matches] would return, in no
+// order. It is for counting: a million verdicts cost two passes and no sort.
+func eachMatch(vs []Verdict, add func(group string, right bool)) {
+	type place struct {
+		match int32 // number of the item's match; of its group, for an original
+		id    int32 // number of its example id
+	}
+	places := map[*Item]place{}
+	numbers, ids, samples := map[string]int32{}, map[string]int32{}, map[int]int32{}
+	var groupOf []string // by match number; "" for the originals of a group
+	number := func(id, group string) int32 {
+		n, ok := numbers[id]
+		if !ok {
+			n = int32(len(groupOf))
+			numbers[id] = n
+			if id == group {
+				group = ""
+			}
+			groupOf = append(groupOf, group)
+		}
+		return n
+	}
+	matched := false
+	for i := range vs {
+		it := vs[i].Item
+		if _, ok := places[it]; !ok {
+			id, ok := ids[it.ID]
+			if !ok {
+				id = int32(len(ids))
+				ids[it.ID] = id
+			}
+			places[it] = place{number(it.Match, it.Group), id}
+			matched = matched || it.Match != it.Group
+		}
+		if _, ok := samples[vs[i].Sample]; !ok {
+			samples[vs[i].Sample] = int32(len(samples))
+		}
+	}
+	if !matched {
+		return
+	}
+	const (
+		hasNegative = 1 << iota
+		hasPositive
+		hasWrong
+	)
+	seen := make([]bool, len(ids)*len(samples))
+	state := make([]uint8, len(groupOf)*len(samples))
+	for i := range vs {
+		v := &vs[i]
+		p, s := places[v.Item], int(samples[v.Sample])
+		if at := s*len(ids) + int(p.id); seen[at] {
+			continue // the same row out of another config
+		} else {
+			seen[at] = true
+		}
+		st := &state[s*len(groupOf)+int(p.match)]
+		if v.Item.Error {
+			*st |= hasPositive
+		} else {
+			*st |= hasNegative
+		}
+		if !v.Right() {
+			*st |= hasWrong
+		}
+	}
+	for m, group := range groupOf {
+		if group == "" {
+			continue
+		}
+		original, hasOriginal := numbers[group]
+		for s := range len(samples) {
+			st := state[s*len(groupOf)+m]
+			if st == 0 {
+				continue
+			}
+			if hasOriginal {
+				st |= state[s*len(groupOf)+int(original)]
+			}
+			if st&hasPositive != 0 && st&hasNegative != 0 {
+				add(group, st&hasWrong == 0)
+			}
+		}
+	}
+}
+
 // PairedByNegative returns paired accuracy for each kind of negative by
 // itself: the positive and that negative both right, over the matches that
 // hold both. Kinds are the variants of the negatives, sorted.
@@ -96,7 +182,7 @@ func PairedByNegative(vs []Verdict) []Slice {
 					t = new(Tally)
 					tallies[neg.Item.Variant] = t
 				}
-				t.addMatch(Match{Right: pos.Right() && neg.Right()})
+				t.addMatch(pos.Right() && neg.Right())
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -194,6 +196,35 @@ func TestPaired(t *testing.T) {
 	if s := PairedAccuracy.Score(Count(vs[1:2])); !math.IsNaN(s.Value) || s.N != 0 {
 		t.Errorf("a lone positive gives %v over %d", s.Value, s.N)
 	}
+}
+
+// TestMatchesCounted: counting and listing find the same matched groups.
+func TestMatchesCounted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var items []*Item
+		for i := range rapid.IntRange(1, 12).Draw(t, "items") {
+			group := rapid.SampledFrom([]string{"g", "h"}).Draw(t, "group")
+			it := &Item{ID: fmt.Sprint(group, rapid.IntRange(0, 9).Draw(t, "id")), Group: group, Match: group, Variant: fmt.Sprint(i), Error: rapid.Bool().Draw(t, "error")}
+			if rapid.Bool().Draw(t, "matched") {
+				it.Match += rapid.SampledFrom([]string{"#1", "#2"}).Draw(t, "match")
+			}
+			items = append(items, it)
+		}
+		var vs []Verdict
+		for range rapid.IntRange(0, 40).Draw(t, "verdicts") {
+			vs = append(vs, Verdict{Item: rapid.SampledFrom(items).Draw(t, "item"), Sample: rapid.IntRange(0, 2).Draw(t, "sample"), Answered: true, Error: rapid.Bool().Draw(t, "said")})
+		}
+		var want, got []string
+		for _, m := range Matches(vs) {
+			want = append(want, fmt.Sprint(m.Group, m.Right))
+		}
+		eachMatch(vs, func(group string, right bool) { got = append(got, fmt.Sprint(group, right)) })
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(want, got) {
+			t.Fatalf("listed %v, counted %v", want, got)
+		}
+	})
 }
 
 func TestDimensions(t *testing.T) {

@@ -34,9 +34,7 @@ func Count(vs []Verdict) Tally {
 	for i := range vs {
 		t.add(&vs[i])
 	}
-	for _, m := range Matches(vs) {
-		t.addMatch(m)
-	}
+	eachMatch(vs, func(_ string, right bool) { t.addMatch(right) })
 	return t
 }
 
@@ -83,9 +81,9 @@ func (t *Tally) add(v *Verdict) {
 	}
 }
 
-func (t *Tally) addMatch(m Match) {
+func (t *Tally) addMatch(right bool) {
 	t[countMatches]++
-	if m.Right {
+	if right {
 		t[countMatchesRight]++
 	}
 }

@@ -13,6 +13,7 @@ package scoringtest
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"unicode/utf8"
@@ -341,6 +342,58 @@ func vary(rng *rand.Rand, s string) string {
 		return strings.Join(w[:k], " ") + " ... " + strings.Join(w[min(len(w), k+1):], " ")
 	case 9:
 		return "<m>" + s + "</m>"
+	}
+	return s
+}
+
+// Plain makes n prediction records as ordinary systems give them: a label, an
+// explanation, one or two quotes a side, most of them faithful. All rows are
+// answered by one model, sample after sample.
+func Plain(seed uint64, rows []schemas.Example, n int) iter.Seq[schemas.Prediction] {
+	texts := make([][]string, len(rows))
+	for i := range rows {
+		for j := range rows[i].Sentences {
+			texts[i] = append(texts[i], at(&rows[i], j, j+1))
+		}
+	}
+	return func(yield func(schemas.Prediction) bool) {
+		for i := range n {
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
+			k := i % len(rows)
+			r := &rows[k]
+			p := schemas.Prediction{
+				ExampleID: r.ExampleID, TextHash: r.TextHash, Model: "model", Prompt: "cot", Sample: i / len(rows),
+				Outcome: "ok", Label: schemas.LabelConsistent, ErrorLines: []string{}, ContradictedLines: []string{},
+				Explanation:      "The story first says one thing of the lamp and then, without any reason that I could find, another.",
+				CompletionTokens: 50 + rng.IntN(900),
+			}
+			switch {
+			case rng.IntN(50) == 0:
+				p.Label, p.Outcome = "", "truncated"
+			case rng.IntN(20) < 11:
+				p.Label = schemas.LabelError
+				for range 1 + rng.IntN(2) {
+					p.ErrorLines = append(p.ErrorLines, plainQuote(rng, texts[k], r.ErrorSpans))
+					p.ContradictedLines = append(p.ContradictedLines, plainQuote(rng, texts[k], r.ContradictedSpans))
+				}
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func plainQuote(rng *rand.Rand, sentences []string, gold []schemas.Span) string {
+	s := pick(rng, sentences)
+	if len(gold) > 0 && rng.IntN(2) == 0 {
+		s = gold[0].Text
+	}
+	switch r := rng.IntN(20); {
+	case r < 3:
+		return vary(rng, s)
+	case r < 6:
+		return "\"" + s + "\""
 	}
 	return s
 }
