@@ -36,6 +36,7 @@ const (
 	ReasonTooShort     = "too_short"      // fewer words than min_words
 	ReasonTooLong      = "too_long"       // more words than max_words
 	ReasonNotNarrative = "not_narrative"  // a section that describes and does not tell
+	ReasonTruncated    = "truncated"      // the file ends in the middle of it
 	ReasonFrame        = "frame"          // a chapter of the story told round the tales
 	ReasonBack         = "back_matter"    // a piece behind the tales that the contents list does not name
 	ReasonCatalogue    = "catalogue_row"  // a catalogue record that cannot be read
@@ -322,6 +323,8 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 		w.drop(s.StoryID, ReasonEmpty, "the heading has no text below it", ev...)
 	case !d.html && size > 400 && len(s.Text)*10 < w.solid(from, to)*4:
 		w.drop(s.StoryID, ReasonShrank, fmt.Sprintf("cleaning left %d of %d bytes", len(s.Text), size), ev...)
+	case r.to == len(d.blocks) && w.f.open && !endsText(s.Text):
+		w.drop(s.StoryID, ReasonTruncated, fmt.Sprintf("the file has no end marker and ends in mid-sentence: %q", lastWords(s.Text)), ev...)
 	case s.Words < set.MinWords:
 		w.drop(s.StoryID, ReasonTooShort, fmt.Sprintf("%d words, fewer than %d", s.Words, set.MinWords), ev...)
 	case set.MaxWords > 0 && s.Words > set.MaxWords:
@@ -333,6 +336,18 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 		return s, true
 	}
 	return schemas.Story{}, false
+}
+
+// endsText reports a text that ends as texts do, not in mid-sentence.
+func endsText(s string) bool {
+	s = strings.TrimRight(s, "\"'”’»)]*_ ")
+	return s == "" || strings.IndexByte(".!?:;-", s[len(s)-1]) >= 0 || strings.HasSuffix(s, "…") || strings.HasSuffix(s, "—")
+}
+
+// lastWords quotes the end of s.
+func lastWords(s string) string {
+	r := []rune(s)
+	return string(r[max(0, len(r)-30):])
 }
 
 // tidyTitle leaves a heading's own full stop out.
@@ -554,7 +569,7 @@ func (w *writer) leadingNote(i int, r region) bool {
 // dedication reports a block of capitals or short centred lines that begins
 // with TO.
 func dedication(d *doc, b block) bool {
-	s := d.str(b.first)
+	s := strings.TrimLeft(d.str(b.first), "[(")
 	if s != "TO" && s != "To" && !strings.HasPrefix(s, "TO ") && !strings.HasPrefix(s, "_To") && !strings.HasPrefix(s, "To my") && !strings.HasPrefix(s, "To the memory") {
 		return false
 	}
@@ -562,7 +577,7 @@ func dedication(d *doc, b block) bool {
 		return b.last-b.first <= 6
 	}
 	for i := b.first; i < b.last; i++ {
-		if d.lines[i].end-d.lines[i].start > 44 || !quickCaps(d.str(i)) && d.lines[i].indent < 8 {
+		if d.lines[i].end-d.lines[i].start > 72 || d.lines[i].end-d.lines[i].start > 44 && d.lines[i].indent < 4 && !quickCaps(d.str(i)) || !quickCaps(d.str(i)) && d.lines[i].indent < 8 {
 			return false
 		}
 	}
@@ -674,6 +689,9 @@ func (w *writer) inside(from, to int, r region) []cut {
 	}
 	for i := from; i < to; i++ {
 		b := d.blocks[i]
+		if s := d.span(i, i+1); b.role == roleText && editorial(d.text[s.start:s.end]) {
+			out = append(out, cut{s.start, s.end, ruleTranscriber})
+		}
 		if b.role == roleOrnament {
 			s := d.span(i, i+1)
 			out = append(out, cut{s.start, s.end, ruleOrnament})
@@ -685,6 +703,21 @@ func (w *writer) inside(from, to int, r region) []cut {
 		}
 	}
 	return out
+}
+
+// editorial reports a paragraph on the file or its editions, with an address:
+// readers' notes on errors got into a few books.
+func editorial(s string) bool {
+	if !strings.Contains(s, "://") {
+		return false
+	}
+	low := strings.ToLower(s)
+	for _, w := range []string{"ebook", "e-text", "etext", "edition", "transcrib", "scan"} {
+		if strings.Contains(low, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // partHeads marks the blocks in [from, to) that head parts of a tale.

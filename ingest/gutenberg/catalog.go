@@ -21,12 +21,34 @@ import (
 var catalogColumns = []string{"Text#", "Type", "Issued", "Title", "Language", "Authors", "Subjects", "LoCC", "Bookshelves"}
 
 // ReadCatalog reads a pg_catalog.csv and calls keep with each record. A record
-// that cannot be read is given to bad and does not stop the reading: the file
-// people have is often a cut-off download whose last record has no end.
+// that cannot be read is given to bad and does not stop the reading. The file
+// people have is often a cut-off download: the feed ends with a newline, so a
+// last record without one is taken for cut off and given to bad too, however
+// whole it looks.
 func ReadCatalog(r io.Reader, name string, keep func(*Info), bad func(*fetch.RowError)) error {
 	var col map[string]int
+	tail := &lastByte{r: r}
+	r = tail
+	// A record is kept when the next one is there or the file ends well.
+	var held *Info
+	var heldAt fetch.Row
+	defer func() {
+		if held != nil && tail.last == '\n' {
+			keep(held)
+		} else if held != nil {
+			bad(&fetch.RowError{Name: name, N: heldAt.N, Line: heldAt.Line, EndLine: heldAt.Line,
+				Err: fmt.Errorf("%w: the file ends inside this record, without a newline", fetch.ErrTruncated)})
+		}
+	}()
+	next := func() {
+		if held != nil {
+			keep(held)
+			held = nil
+		}
+	}
 	for row, err := range fetch.CSV(r, fetch.RowOptions{Name: name, Ragged: true}) {
 		var re *fetch.RowError
+		next()
 		if err != nil {
 			if errors.As(err, &re) {
 				bad(re)
@@ -57,13 +79,28 @@ func ReadCatalog(r io.Reader, name string, keep func(*Info), bad func(*fetch.Row
 			}
 			return ""
 		}
-		keep(&Info{
+		heldAt = fetch.Row{N: row.N, Line: row.Line}
+		held = &Info{
 			ID: strings.TrimLeft(get("Text#"), "0"), Type: get("Type"), Title: strings.Join(strings.Fields(get("Title")), " "),
 			Languages: split(get("Language")), Authors: split(get("Authors")), Subjects: split(get("Subjects")),
 			LoCC: split(get("LoCC")), Shelves: split(get("Bookshelves")),
-		})
+		}
 	}
 	return nil
+}
+
+// lastByte remembers the last byte that was read.
+type lastByte struct {
+	r    io.Reader
+	last byte
+}
+
+func (l *lastByte) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if n > 0 {
+		l.last = p[n-1]
+	}
+	return n, err
 }
 
 // split cuts a catalogue list: parts stand between "; ".

@@ -142,8 +142,22 @@ func (d *doc) english() float64 {
 	return float64(hits) / float64(n)
 }
 
-// speeches counts the blocks that begin with a speaker's name, and all.
+// speeches counts the blocks that begin with a speaker's name, and all. Names in
+// capitals or before a stage direction tell by themselves; names in small
+// letters ("Lane.  Yes, sir.") must come again and again.
 func (d *doc) speeches() (n, of int) {
+	small := map[string]int{}
+	defer func() {
+		all := 0
+		for _, c := range small {
+			if c >= 10 {
+				all += c
+			}
+		}
+		if len(small) >= 3 && all*10 >= of*4 {
+			n = max(n, all)
+		}
+	}()
 	for i := range d.blocks {
 		b := d.blocks[i]
 		if b.role != roleText {
@@ -166,6 +180,9 @@ func (d *doc) speeches() (n, of int) {
 			n++
 		case strings.HasPrefix(rest, "[") && strings.Count(name, " ") <= 2:
 			n++
+			small[name]++
+		case rest != "" && strings.Count(name, " ") <= 2 && lettersOf(name) == caseTitle && (strings.HasPrefix(s[dot+1:], "  ") || s[dot] == '.'):
+			small[name]++
 		}
 	}
 	return n, of

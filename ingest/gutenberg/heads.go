@@ -188,6 +188,9 @@ func startsLabel(s string) bool {
 func readHead(raw string) (head, bool) {
 	s := strings.TrimSpace(raw)
 	h := head{}
+	if s == "" || s[0] == '[' && s[len(s)-1] == ']' {
+		return h, false // a dedication, a source or a note, not a title
+	}
 	if len(s) > 2 && s[0] == '_' && s[len(s)-1] == '_' || len(s) > 3 && s[0] == '_' && strings.HasSuffix(s, "_.") {
 		h.italic = true
 	}

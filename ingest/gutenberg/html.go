@@ -829,8 +829,13 @@ func (p *page) text(s string, src, n int) {
 	p.space = false
 	dst := len(p.out)
 	out := p.out
+	// A marker must begin a line, so lines are kept where one is.
+	lines := strings.Contains(s, "***") || strings.Contains(s, "*END")
 	for i := lead; i < len(s); i++ {
 		switch c := s[i]; {
+		case c == '\n' && lines && len(out) > 0 && out[len(out)-1] != '\n':
+			out = append(out, '\n')
+			p.space = false
 		case c > ' ' && c != 0xC2:
 			if p.space {
 				out = append(out, ' ')

@@ -26,6 +26,7 @@ type frame struct {
 	body   []span
 	cuts   []cut
 	how    string // start marker, small print, header fields, none
+	open   bool   // there is a start, but nothing marks the end
 }
 
 // span is a half-open range of bytes.
@@ -86,6 +87,9 @@ func findFrame(s string, names []string) frame {
 			f.how = "header fields"
 		}
 		f.add(s, from, firstAfter(marks, from, len(s), markEndOf, markEnd))
+	}
+	if n := len(f.body); n > 0 && f.how != "none" {
+		f.open = strings.TrimSpace(s[f.body[n-1].end:]) == "" && !has(marks, markEnd) && !has(marks, markEndOf)
 	}
 	f.fill(s)
 	head := 0
