@@ -11,6 +11,7 @@ import (
 	"github.com/retcon-bench/retcon/ingest/longbenchwrite"
 	"github.com/retcon-bench/retcon/ingest/tales"
 	"github.com/retcon-bench/retcon/ingest/writingbench"
+	"github.com/retcon-bench/retcon/ingest/writingprompts"
 )
 
 // Corpora are all that recipes can name, in the order in which they are listed.
@@ -20,6 +21,7 @@ var Corpora = []ingest.Corpus{
 	fairytaleqa.Corpus,
 	longbenchwrite.Corpus,
 	writingbench.Corpus,
+	writingprompts.Corpus,
 }
 
 // Find returns the corpus called name.

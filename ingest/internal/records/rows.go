@@ -13,6 +13,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/text"
@@ -97,11 +98,51 @@ func (r *Row) reason() string {
 	return ReasonUnreadable
 }
 
-// decodeBytes gives r valid UTF-8: each record is decoded for itself, so that
-// one bad record does not decide for the others.
+// decodeBytes gives r valid UTF-8. Each record is decoded for itself, so that
+// one bad record does not decide for the others; and as record files are UTF-8
+// by their formats, a record with any character beyond ASCII in it that is UTF-8
+// is UTF-8 with stray bytes, not Windows-1252 as a whole.
 func (r *Row) decodeBytes() {
-	d := text.Decode(r.Data, "")
+	data := r.Data
+	if someUTF8(data) {
+		data = append([]byte("\xef\xbb\xbf"), data...)
+	}
+	d := text.Decode(data, "")
 	r.Data, r.Charset, r.Repaired = []byte(d.Text), d.Charset, d.Repaired
+}
+
+func someUTF8(b []byte) bool {
+	for i := 0; i < len(b); {
+		_, n := utf8.DecodeRune(b[i:])
+		if n > 1 {
+			return true
+		}
+		i += n
+	}
+	return false
+}
+
+// IDs gives the records of a corpus their keys while they are read, in order.
+type IDs map[string]string
+
+// First gives r the key id in its Tag. A record that says the same as an
+// earlier one of that id is not the first; one that says something else, which
+// upstream does not have, gets eight hex digits of its hash behind the id.
+func (k IDs) First(id string, r *Row) (of string, first bool) {
+	h := r.SHA256()[:8]
+	switch had, ok := k[id]; {
+	case !ok:
+		k[id], r.Tag = h, id
+		return "", true
+	case had == h:
+		return id, false
+	}
+	key := id + "-" + h
+	if _, ok := k[key]; ok {
+		return key, false
+	}
+	k[key], r.Tag = h, key
+	return "", true
 }
 
 // Rows reads the records of an opened file, each valid until the next. A
@@ -141,7 +182,7 @@ func wrap(o *Opened, rows iter.Seq2[fetch.Row, error]) iter.Seq2[Row, error] {
 				} else {
 					r.Err = bad.Err
 				}
-			} else if o.Format == TextLines && !validUTF8(f.Data) {
+			} else if o.Format == TextLines && !utf8.Valid(f.Data) {
 				r.decodeBytes()
 			}
 			if !yield(r, nil) {

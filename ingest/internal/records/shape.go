@@ -14,7 +14,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 )
@@ -320,5 +319,3 @@ func binary(head []byte) bool {
 	zeros := bytes.Count(head, []byte{0})
 	return zeros > 0 && zeros*1000 > len(head) || bytes.HasPrefix(head, []byte("\x1f\x8b")) || bytes.HasPrefix(head, []byte("%PDF-")) || bytes.HasPrefix(head, []byte("ARROW1"))
 }
-
-func validUTF8(b []byte) bool { return utf8.Valid(b) }
