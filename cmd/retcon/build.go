@@ -36,15 +36,7 @@ func (cmd *buildCmd) Run(e *env) error {
 	if err := c.useModel(cmd.modelFlags); err != nil {
 		return err
 	}
-	ran := false
-	for _, step := range []func() (schemas.StepManifest, bool, error){c.ingest, c.dedup, c.make} {
-		_, did, err := step()
-		if err != nil {
-			return err
-		}
-		ran = ran || did
-	}
-	m, did, err := c.release()
+	m, ran, err := c.all()
 	if err != nil {
 		return err
 	}
@@ -60,10 +52,24 @@ func (cmd *buildCmd) Run(e *env) error {
 	if err := verifyRelease(e, cmd.Out, cmd.JSON); err != nil {
 		return err
 	}
-	if !ran && !did && !cmd.JSON {
+	if !ran && !cmd.JSON {
 		fmt.Fprintf(e.stdout, "everything in %s is up to date\n", cmd.Out)
 	}
 	return nil
+}
+
+// all runs the chain from the corpora to the release and reports whether
+// anything had to run.
+func (c *chain) all() (m schemas.Manifest, ran bool, err error) {
+	for _, step := range []func() (schemas.StepManifest, bool, error){c.ingest, c.dedup, c.make} {
+		_, did, err := step()
+		if err != nil {
+			return m, ran, err
+		}
+		ran = ran || did
+	}
+	m, did, err := c.release()
+	return m, ran || did, err
 }
 
 // verifyRelease verifies a release and prints what was found.

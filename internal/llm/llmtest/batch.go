@@ -54,7 +54,7 @@ func AnswerBatchWith(requests, output string, answer func(Chat) llm.Answer, f Ba
 		if req.CustomID == "" || req.Method != "POST" || req.URL != "/v1/chat/completions" {
 			return n, fmt.Errorf("%s:%d: no batch request: custom_id %q, method %q, url %q", requests, i+1, req.CustomID, req.Method, req.URL)
 		}
-		chat := Chat{Raw: req.Body}
+		chat := Chat{CustomID: req.CustomID, Raw: req.Body}
 		if err := json.Unmarshal(req.Body, &chat); err != nil {
 			return n, fmt.Errorf("%s:%d: %w", requests, i+1, err)
 		}

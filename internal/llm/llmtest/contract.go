@@ -64,7 +64,7 @@ func Run(t *testing.T, p Provider) {
 	g := p.New(t, reqs, answer)
 
 	t.Run("name", func(t *testing.T) {
-		if g.Name() == "" || g.Name() != g.Name() || strings.ContainsAny(g.Name(), " /") {
+		if g.Name() == "" || strings.ContainsAny(g.Name(), " /") {
 			t.Errorf("name %q", g.Name())
 		}
 	})

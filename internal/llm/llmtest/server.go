@@ -18,6 +18,7 @@ import (
 
 // Chat is a request as it came over the wire.
 type Chat struct {
+	CustomID string        `json:"-"` // of a line of a batch file
 	Model    string        `json:"model"`
 	Messages []llm.Message `json:"messages"`
 	Raw      []byte        `json:"-"` // the whole body
