@@ -92,7 +92,7 @@ func cardList(elem *field) yaml.MapItem {
 	return yaml.MapItem{Key: "list", Value: dtype(elem.typ)}
 }
 
-func header(m schemas.Manifest, tables []Table) (cardHeader, error) {
+func header(m schemas.Manifest) (cardHeader, error) {
 	h := cardHeader{
 		Language: []string{"en"}, PrettyName: title(m), TaskCategories: []string{"text-classification", "question-answering"},
 		Tags: []string{"story-consistency", "plot-holes", "narrative", "evaluation"},
@@ -113,16 +113,11 @@ func header(m schemas.Manifest, tables []Table) (cardHeader, error) {
 			info.DatasetSize += s.Bytes
 			rows += s.Rows
 		}
-		for _, t := range tables {
-			if t.Config == c.Name {
-				l, err := layoutOf(t.typ)
-				if err != nil {
-					return h, err
-				}
-				info.Features = cardFeatures(l.root)
-				break
-			}
+		l, err := layoutOfSchema(c.Schema)
+		if err != nil {
+			return h, fmt.Errorf("config %s: %w", c.Name, err)
 		}
+		info.Features = cardFeatures(l.root)
 		h.Configs = append(h.Configs, conf)
 		h.DatasetInfo = append(h.DatasetInfo, info)
 	}
@@ -169,8 +164,9 @@ func licence(m schemas.Manifest) (id, name, link string) {
 	return "other", strings.ToLower(strings.Join(all, "-and-")), "LICENSE"
 }
 
-func writeCard(w io.Writer, m schemas.Manifest, tables []Table) error {
-	h, err := header(m, tables)
+func writeCard(w io.Writer, in sidecarInput) error {
+	m := in.Manifest
+	h, err := header(m)
 	if err != nil {
 		return err
 	}
@@ -234,7 +230,7 @@ func writeCard(w io.Writer, m schemas.Manifest, tables []Table) error {
 	return err
 }
 
-func writeLicence(w io.Writer, m schemas.Manifest, _ []Table) error {
+func writeLicence(w io.Writer, m sidecarInput) error {
 	var b strings.Builder
 	b.WriteString("Licences of the texts in this data set, by corpus:\n\n")
 	for _, c := range m.Corpora {

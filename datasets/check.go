@@ -36,6 +36,12 @@ func CheckExample(e schemas.Example) error {
 	if err := checkSentences(e); err != nil {
 		return err
 	}
+	if err := checkTerms(e.Source); err != nil {
+		return err
+	}
+	if err := checkFrozenColumns(e); err != nil {
+		return err
+	}
 	if err := checkGold("error_spans", e, e.ErrorSpans); err != nil {
 		return err
 	}
@@ -48,6 +54,20 @@ func CheckExample(e schemas.Example) error {
 		}
 	}
 	return checkLabel(e)
+}
+
+// checkTerms checks that the source's terms let a release carry its text, and
+// that it is credited where they ask for it.
+func checkTerms(s schemas.Source) error {
+	switch {
+	case s.Corpus == "" || s.ID == "" || s.Licence == "":
+		return errors.New("source: corpus, id or licence is empty")
+	case s.Redistribute != schemas.RedistributeText:
+		return fmt.Errorf("source: the terms of %s let a release carry %q, not the text", s.Corpus, s.Redistribute)
+	case strings.HasPrefix(strings.ToUpper(s.Licence), "CC-BY") && s.Attribution == "":
+		return fmt.Errorf("source: licence %s asks for attribution, and there is none", s.Licence)
+	}
+	return nil
 }
 
 func checkLabel(e schemas.Example) error {

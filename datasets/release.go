@@ -90,3 +90,12 @@ func Rows[T any](r *Release, config, split string) iter.Seq2[T, error] {
 var recordTypes = map[string]reflect.Type{
 	"example": reflect.TypeFor[schemas.Example](),
 }
+
+// layoutOfSchema is the layout of a record by its schema's name.
+func layoutOfSchema(name string) (*layout, error) {
+	typ, ok := recordTypes[name]
+	if !ok {
+		return nil, fmt.Errorf("unknown schema %q", name)
+	}
+	return layoutOf(typ)
+}

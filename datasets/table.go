@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
@@ -26,10 +28,12 @@ import (
 )
 
 // Limits of a row group. The rows given to one write call are part of the byte
-// format, so rows go to the writer one at a time.
+// format, so rows go to the writer one at a time. Rows are counted before they
+// are encoded, so a group ends a little below its limit.
 const (
 	groupRows  = 1000
 	groupBytes = 64 << 20
+	groupFill  = groupBytes - groupBytes/16
 )
 
 // Table is one split of one config, ready to be written: records in the order
@@ -87,15 +91,22 @@ func (l *layout) rowDigest(v reflect.Value) ([]byte, error) {
 type writeOptions struct {
 	compression  string
 	rowsPerShard int
-	meta         [][2]string // footer keys, sorted
+	meta         [][2]string  // footer keys, sorted
+	second       SecondReader // nil: no second look
 }
+
+// One of each for all shards: they keep their encoders.
+var (
+	zstdCodec   = &zstd.Codec{Level: zstd.SpeedDefault}
+	snappyCodec = &snappy.Codec{}
+)
 
 func codec(name string) (compress.Codec, error) {
 	switch name {
 	case "", "zstd":
-		return &zstd.Codec{Level: zstd.SpeedDefault}, nil
+		return zstdCodec, nil
 	case "snappy":
-		return &snappy.Codec{}, nil
+		return snappyCodec, nil
 	}
 	return nil, fmt.Errorf("compression %q: want zstd or snappy", name)
 }
@@ -111,8 +122,13 @@ func (t Table) write(dir string, opt writeOptions, see func(reflect.Value) error
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return info, &fetch.Error{Op: "create", Name: folder, Kind: fetch.Disk, Err: err}
 	}
-	w := &shardWriter{layout: l, opt: opt, folder: folder, split: t.Split,
-		cols: make([][]parquet.Value, l.leaves), sum: sha256.New()}
+	var paths []string
+	w := newShardWriter(l, opt, func(n int) (io.WriteCloser, error) {
+		path := filepath.Join(folder, fmt.Sprintf(".%s-%05d.tmp", t.Split, n))
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+		paths = append(paths, path)
+		return syncedFile{f}, err
+	})
 	defer w.abort()
 	for v, err := range t.rows {
 		if err != nil {
@@ -131,8 +147,13 @@ func (t Table) write(dir string, opt writeOptions, see func(reflect.Value) error
 	}
 	info.Rows, info.Digest = w.total, hex.EncodeToString(w.sum.Sum(nil))
 	for _, s := range shards {
+		if opt.second != nil {
+			if err := secondLook(opt.second, paths[s.n], s, l, t.typ); err != nil {
+				return info, fmt.Errorf("shard %d, read again by another library: %w", s.n, err)
+			}
+		}
 		name := fmt.Sprintf("%s-%05d-of-%05d.parquet", t.Split, s.n, len(shards))
-		if err := os.Rename(s.path, filepath.Join(folder, name)); err != nil {
+		if err := os.Rename(paths[s.n], filepath.Join(folder, name)); err != nil {
 			return info, &fetch.Error{Op: "rename", Name: name, Kind: fetch.Disk, Err: err}
 		}
 		h, err := hashFile(dir, "data/"+t.Config+"/"+name)
@@ -147,30 +168,41 @@ func (t Table) write(dir string, opt writeOptions, see func(reflect.Value) error
 }
 
 type shard struct {
-	path string
 	n    int
 	rows int
+	sum  hash.Hash // of its rows' digests
+}
+
+// syncedFile is durable once it is closed.
+type syncedFile struct{ *os.File }
+
+func (f syncedFile) Close() error {
+	err := f.Sync()
+	if cerr := f.File.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // shardWriter writes rows into as many shards as they need.
 type shardWriter struct {
 	layout *layout
 	opt    writeOptions
-	folder string
-	split  string
+	create func(n int) (io.WriteCloser, error)
 	cols   [][]parquet.Value
 	row    parquet.Row
-	sum    interface {
-		io.Writer
-		Sum([]byte) []byte
-	}
+	sum    hash.Hash
 
-	file   *os.File
+	file   io.WriteCloser
 	w      *parquet.GenericWriter[any]
 	shards []shard
 	inRows int // rows and bytes in the open row group
 	inSize int
 	total  int
+}
+
+func newShardWriter(l *layout, opt writeOptions, create func(n int) (io.WriteCloser, error)) *shardWriter {
+	return &shardWriter{layout: l, opt: opt, create: create, cols: make([][]parquet.Value, l.leaves), sum: sha256.New()}
 }
 
 func (s *shardWriter) add(v reflect.Value) error {
@@ -189,23 +221,24 @@ func (s *shardWriter) add(v reflect.Value) error {
 		return err
 	}
 	s.sum.Write(digest)
+	s.shards[len(s.shards)-1].sum.Write(digest)
 	s.row = s.layout.shred(v, s.cols, s.row)
 	size := 0
 	for _, val := range s.row {
 		if val.Kind() == parquet.ByteArray {
-			size += len(val.ByteArray())
+			size += len(val.ByteArray()) + 4
 		} else {
 			size += 8
 		}
 	}
-	if s.inRows >= groupRows || s.inRows > 0 && s.inSize+size > groupBytes {
+	if s.inRows >= groupRows || s.inRows > 0 && s.inSize+size > groupFill {
 		if err := s.w.Flush(); err != nil {
-			return s.diskError(err)
+			return diskError(err)
 		}
 		s.inRows, s.inSize = 0, 0
 	}
 	if _, err := s.w.WriteRows([]parquet.Row{s.row}); err != nil {
-		return s.diskError(err)
+		return diskError(err)
 	}
 	s.inRows++
 	s.inSize += size
@@ -215,10 +248,9 @@ func (s *shardWriter) add(v reflect.Value) error {
 }
 
 func (s *shardWriter) openShard() error {
-	path := filepath.Join(s.folder, fmt.Sprintf(".%s-%05d.tmp", s.split, len(s.shards)))
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	f, err := s.create(len(s.shards))
 	if err != nil {
-		return &fetch.Error{Op: "create", Name: path, Kind: fetch.Disk, Err: err}
+		return diskError(err)
 	}
 	c, err := codec(s.opt.compression)
 	if err != nil {
@@ -233,22 +265,19 @@ func (s *shardWriter) openShard() error {
 		options = append(options, parquet.SkipPageBounds(c...))
 	}
 	s.file, s.w = f, parquet.NewGenericWriter[any](f, options...)
-	s.shards = append(s.shards, shard{path: path, n: len(s.shards)})
+	s.shards = append(s.shards, shard{n: len(s.shards), sum: sha256.New()})
 	s.inRows, s.inSize = 0, 0
 	return nil
 }
 
 func (s *shardWriter) closeShard() error {
 	err := s.w.Close()
-	if err == nil {
-		err = s.file.Sync()
-	}
 	if cerr := s.file.Close(); err == nil {
 		err = cerr
 	}
 	s.w, s.file = nil, nil
 	if err != nil {
-		return s.diskError(err)
+		return diskError(err)
 	}
 	return nil
 }
@@ -275,8 +304,8 @@ func (s *shardWriter) abort() {
 	}
 }
 
-func (s *shardWriter) diskError(err error) error {
-	return &fetch.Error{Op: "write", Name: filepath.Join(s.folder, s.split), Kind: fetch.Disk, Err: err}
+func diskError(err error) error {
+	return &fetch.Error{Op: "write", Name: "shard", Kind: fetch.Disk, Err: err}
 }
 
 // longText lists columns whose smallest and largest value would put whole
@@ -334,20 +363,24 @@ func readRecords(path string, l *layout, typ reflect.Type) iter.Seq2[reflect.Val
 			fail(err)
 			return
 		}
-		pf, err := openParquet(f, info.Size())
+		if err := scanParquet(f, info.Size()); err != nil {
+			fail(err)
+			return
+		}
+		pf, schema, err := openParquet(f, info.Size())
 		if err != nil {
 			fail(err)
 			return
 		}
-		if got, want := pf.Schema().String(), l.schema.String(); got != want {
-			fail(fmt.Errorf("schema is not that of %s: %s", typ, firstDifference(want, got)))
+		if want := l.schema.String(); schema != want {
+			fail(fmt.Errorf("schema is not that of %s: %s", typ, firstDifference(want, schema)))
 			return
 		}
 		n := 0
 		for _, group := range pf.RowGroups() {
 			ok, err := readGroup(group, l, typ, &n, yield)
 			if err != nil {
-				fail(fmt.Errorf("row %d: %w", n, err))
+				fail(&damage{n, err})
 				return
 			}
 			if !ok {
@@ -362,8 +395,11 @@ func readRecords(path string, l *layout, typ reflect.Type) iter.Seq2[reflect.Val
 
 // readGroup yields the rows of one row group and reports whether to go on.
 func readGroup(group parquet.RowGroup, l *layout, typ reflect.Type, n *int, yield func(reflect.Value, error) bool) (bool, error) {
-	rows := group.Rows()
-	defer rows.Close()
+	rows, err := openRows(group)
+	if err != nil {
+		return false, err
+	}
+	defer closeRows(rows)
 	buf := make([]parquet.Row, 64)
 	for {
 		got, err := readSome(rows, buf)
@@ -386,11 +422,25 @@ func readGroup(group parquet.RowGroup, l *layout, typ reflect.Type, n *int, yiel
 	}
 }
 
-// openParquet and readSome turn a panic of the decoder on damaged bytes into
-// an error: the bytes are untrusted, the library is not ours.
-func openParquet(r io.ReaderAt, size int64) (f *parquet.File, err error) {
+// openParquet, openRows and readSome turn a panic of the decoder on damaged
+// bytes into an error: the bytes are untrusted, the library is not ours.
+func openParquet(r io.ReaderAt, size int64) (f *parquet.File, schema string, err error) {
 	defer recovered(&err)
-	return parquet.OpenFile(r, size)
+	if f, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true)); err != nil {
+		return nil, "", err
+	}
+	return f, f.Schema().String(), nil
+}
+
+func openRows(group parquet.RowGroup) (rows parquet.Rows, err error) {
+	defer recovered(&err)
+	return group.Rows(), nil
+}
+
+func closeRows(rows parquet.Rows) {
+	var err error
+	defer recovered(&err)
+	err = rows.Close()
 }
 
 func readSome(rows parquet.Rows, buf []parquet.Row) (n int, err error) {
@@ -404,17 +454,18 @@ func recovered(err *error) {
 	}
 }
 
+// firstDifference names the first line in which two texts differ.
 func firstDifference(want, got string) string {
-	w, g := bytes.Split([]byte(want), []byte("\n")), bytes.Split([]byte(got), []byte("\n"))
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range w {
 		if i >= len(g) {
-			return fmt.Sprintf("%q is missing", bytes.TrimSpace(w[i]))
+			return fmt.Sprintf("line %d, %q, is missing", i+1, clip(strings.TrimSpace(w[i])))
 		}
-		if !bytes.Equal(w[i], g[i]) {
-			return fmt.Sprintf("want %q, found %q", bytes.TrimSpace(w[i]), bytes.TrimSpace(g[i]))
+		if w[i] != g[i] {
+			return fmt.Sprintf("line %d: want %q, found %q", i+1, clip(strings.TrimSpace(w[i])), clip(strings.TrimSpace(g[i])))
 		}
 	}
-	return "it has further columns"
+	return fmt.Sprintf("it goes on after line %d", len(w))
 }
 
 func hashFile(dir, rel string) (schemas.FileHash, error) {

@@ -3,21 +3,25 @@
 package datasets
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/splits"
 )
 
 // Problem is one thing that [Verify] found wrong.
@@ -45,35 +49,70 @@ type Report struct {
 	Rows     int       `json:"rows"`
 	Spans    int       `json:"spans"`
 	Problems []Problem `json:"problems"`
+	More     int       `json:"more"`  // problems beyond the first maxProblems
+	Notes    []string  `json:"notes"` // what could not be checked, and why
 }
+
+// maxProblems is how many problems a report lists.
+const maxProblems = 10_000
 
 // OK reports whether nothing was found.
 func (r *Report) OK() bool { return len(r.Problems) == 0 }
 
 func (r *Report) add(file string, row int, id, format string, args ...any) {
+	if len(r.Problems) >= maxProblems {
+		r.More++
+		return
+	}
 	r.Problems = append(r.Problems, Problem{File: file, Row: row, ID: id, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (r *Report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// Checks are what [VerifyWith] can look at only when it is given more than the
+// release.
+type Checks struct {
+	// HiddenDir holds the hidden rows and Salt their salt: each row must be one
+	// that the release committed to, and each commitment must have its row.
+	HiddenDir string
+	Salt      []byte
+	// Against are earlier releases: the manifest's proofs of disjointness from
+	// them are computed again.
+	Against []string
 }
 
 // Verify re-checks a release folder: every byte against SHA256SUMS, files
 // against the manifest, schemas, counts and digests, every span of every row,
-// that no source stands on two sides of a cut, the canary, and that no trace of
-// a name stays that must not be there. It reads on after a problem, so that
-// one run names them all. The error is for what could not be looked at at all.
+// that no source stands on two sides of a cut, the canary, that no trace of a
+// name stays that must not be there, and that card and sidecars say what
+// manifest and rows say. It reads on after a problem, so that one run names
+// them all. The error is for what could not be looked at at all.
 func Verify(ctx context.Context, dir string) (*Report, error) {
-	r, err := Open(dir)
+	return VerifyWith(ctx, dir, Checks{})
+}
+
+// VerifyWith is [Verify] with more to check by.
+func VerifyWith(ctx context.Context, dir string, checks Checks) (*Report, error) {
+	raw, err := readCapped(dir, ManifestFile)
+	if err != nil {
+		return nil, &fetch.Error{Op: "open release", Name: dir, Kind: fetch.Input, Err: err}
+	}
+	rep := &Report{Problems: []Problem{}, Notes: []string{}}
+	files, err := verifySums(ctx, dir, rep)
 	if err != nil {
 		return nil, err
 	}
-	rep := &Report{Problems: []Problem{}}
-	damaged, err := verifySums(ctx, dir, rep)
-	if err != nil {
-		return nil, err
+	v := verifier{Release: &Release{Dir: dir}, rep: rep, files: files,
+		side: map[string]place{}, rows: map[string]int{}, seen: map[string]bool{}, summary: newSummary(), complete: true}
+	if err := json.Unmarshal(raw, &v.Manifest); err != nil {
+		rep.add(ManifestFile, -1, "", "it cannot be read, so nothing else was checked but bytes: %v", err)
+		return rep, nil
 	}
-	v := verifier{Release: r, rep: rep, damaged: damaged, side: map[string]string{}, allow: r.Manifest.Recipe.Release.Residue}
-	if err := v.manifest(); err != nil {
-		return nil, err
-	}
-	for _, c := range r.Manifest.Configs {
+	v.ours = v.Manifest.Generator == "retcon "+Version
+	v.manifest(raw)
+	for _, c := range v.Manifest.Configs {
 		for _, s := range c.Splits {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -81,177 +120,166 @@ func Verify(ctx context.Context, dir string) (*Report, error) {
 			v.split(c, s)
 		}
 	}
+	v.exceptions()
+	v.commitments()
+	v.card()
+	v.sidecars()
+	if checks.HiddenDir != "" {
+		v.hidden(checks)
+	}
+	for _, a := range checks.Against {
+		if err := v.against(ctx, a); err != nil {
+			return nil, err
+		}
+	}
 	return rep, nil
-}
-
-// verifySums checks the bytes of every file and names missing and extra ones.
-// It returns the files whose bytes are not what they were.
-func verifySums(ctx context.Context, dir string, rep *Report) (map[string]bool, error) {
-	want, err := readSums(filepath.Join(dir, SumsFile))
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			rep.add(SumsFile, -1, "", "the file is missing")
-		} else {
-			rep.add(SumsFile, -1, "", "%v", err)
-		}
-		want = nil
-	}
-	names, err := listFiles(dir)
-	if err != nil {
-		return nil, err
-	}
-	damaged := map[string]bool{}
-	for _, n := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if n == SumsFile {
-			continue
-		}
-		h, err := hashFile(dir, n)
-		if err != nil {
-			return nil, err
-		}
-		rep.Files++
-		rep.Bytes += h.Bytes
-		sum, listed := want[n]
-		switch {
-		case want == nil:
-		case !listed:
-			rep.add(n, -1, "", "the file is not listed in %s", SumsFile)
-		case sum != h.SHA256:
-			damaged[n] = true
-			rep.add(n, -1, "", "its bytes have SHA-256 %s, %s says %s", h.SHA256, SumsFile, sum)
-		}
-	}
-	for n := range want {
-		if !slices.Contains(names, n) {
-			rep.add(n, -1, "", "the file is listed in %s but missing", SumsFile)
-		}
-	}
-	slices.SortFunc(rep.Problems, func(a, b Problem) int { return strings.Compare(a.File, b.File) })
-	return damaged, nil
-}
-
-var sumLine = regexp.MustCompile(`^([0-9a-f]{64})  (.+)$`)
-
-func readSums(path string) (map[string]string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	sums := map[string]string{}
-	sc := bufio.NewScanner(f)
-	for n := 1; sc.Scan(); n++ {
-		m := sumLine.FindStringSubmatch(sc.Text())
-		switch {
-		case m == nil:
-			return nil, fmt.Errorf("line %d is not a SHA-256, two blanks and a name", n)
-		case sums[m[2]] != "":
-			return nil, fmt.Errorf("line %d: %s stands twice", n, m[2])
-		case !fs.ValidPath(m[2]):
-			return nil, fmt.Errorf("line %d: %q is not a path inside the release", n, m[2])
-		}
-		sums[m[2]] = m[1]
-	}
-	return sums, sc.Err()
 }
 
 type verifier struct {
 	*Release
-	rep     *Report
-	damaged map[string]bool
-	side    map[string]string // group -> split
-	allow   []string
+	rep   *Report
+	files map[string]schemas.FileHash // what is there, by path
+	ours  bool                        // written by this version: bytes can be compared
+
+	side     map[string]place // of each group
+	rows     map[string]int   // counted, by config/split
+	seen     map[string]bool  // ids
+	summary  *summary
+	complete bool // all rows could be read
+
+	residue map[string]bool // exceptions that were needed
+}
+
+// place is where a group stands: which side of the cut, and for the message
+// where it was seen first.
+type place struct{ side, at string }
+
+// problem reports on a file as a whole.
+func (v *verifier) problem(file, format string, args ...any) {
+	v.rep.add(file, -1, "", format, args...)
+}
+
+// maxSidecar caps the files of a release that are read whole.
+const maxSidecar = 64 << 20
+
+// readCapped reads a small file of a release.
+func readCapped(dir, name string) ([]byte, error) {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSidecar {
+		return nil, fmt.Errorf("%s is no regular file, or larger than %d bytes", name, maxSidecar)
+	}
+	return os.ReadFile(path)
 }
 
 // manifest checks what the manifest says against itself and the folder.
-func (v *verifier) manifest() error {
+func (v *verifier) manifest(raw []byte) {
 	m := v.Manifest
+	say := func(format string, args ...any) { v.problem(ManifestFile, format, args...) }
 	if m.Format != 1 {
-		v.rep.add(ManifestFile, -1, "", "format %d, this version reads 1", m.Format)
+		say("format %d, this version reads 1", m.Format)
 	}
-	if hash, err := RecipeHash(m.Recipe); err != nil || hash != m.RecipeHash {
-		v.rep.add(ManifestFile, -1, "", "recipe_hash is %s but the recipe's is %s", m.RecipeHash, hash)
+	if v.ours {
+		var again bytes.Buffer
+		if err := encodeManifest(&again, m); err != nil || !bytes.Equal(again.Bytes(), raw) {
+			say("it is not in its one form: %s", firstDifference(again.String(), string(raw)))
+		}
 	}
-	if m.Canary == "" || m.Canary != m.Recipe.Canary {
-		v.rep.add(ManifestFile, -1, "", "canary %q is empty or not the recipe's", m.Canary)
+	if err := CheckManifest(m); err != nil {
+		say("%v", err)
 	}
-	listed := map[string]bool{}
-	for _, f := range m.Files {
-		listed[f.Path] = true
+	var files []schemas.FileHash
+	inConfig := map[string]string{}
+	for _, c := range m.Configs {
+		for _, s := range c.Splits {
+			rows, size := 0, int64(0)
+			for _, f := range s.Files {
+				if at, ok := inConfig[f.Path]; ok {
+					say("%s stands in %s and in %s/%s", f.Path, at, c.Name, s.Name)
+				}
+				inConfig[f.Path] = c.Name + "/" + s.Name
+				rows, size = rows+f.Rows, size+f.Bytes
+			}
+			if rows != s.Rows || size != s.Bytes {
+				say("%s/%s: %d rows in %d bytes, but its files have %d in %d", c.Name, s.Name, s.Rows, s.Bytes, rows, size)
+			}
+			files = append(files, s.Files...)
+		}
+	}
+	if !slices.Equal(files, m.Files) {
+		say("its list of files is not that of its configs")
+	}
+	for _, f := range files {
 		if !fs.ValidPath(f.Path) {
-			v.rep.add(ManifestFile, -1, "", "path %q leaves the release", f.Path)
+			say("path %q leaves the release", f.Path)
 			continue
 		}
-		h, err := hashFile(v.Dir, f.Path)
+		h, ok := v.files[f.Path]
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			v.rep.add(f.Path, -1, "", "the file is in the manifest but missing")
-		case err != nil:
-			return err
+		case !ok:
+			v.problem(f.Path, "the file is in the manifest but missing")
 		case h.SHA256 != f.SHA256 || h.Bytes != f.Bytes:
-			v.damaged[f.Path] = true
-			v.rep.add(f.Path, -1, "", "its %d bytes have SHA-256 %s, the manifest says %d and %s", h.Bytes, h.SHA256, f.Bytes, f.SHA256)
+			v.problem(f.Path, "its %d bytes have SHA-256 %s, the manifest says %d and %s%s", h.Bytes, h.SHA256, f.Bytes, f.SHA256, swapped(h.SHA256, files))
 		}
 	}
-	names, err := listFiles(v.Dir)
-	if err != nil {
-		return err
-	}
-	inSplits := map[string]bool{}
-	for _, c := range m.Configs {
-		if !SplitName.MatchString(c.Name) {
-			v.rep.add(ManifestFile, -1, "", "config name %q does not load everywhere", c.Name)
-		}
-		for _, s := range c.Splits {
-			if !SplitName.MatchString(s.Name) {
-				v.rep.add(ManifestFile, -1, "", "split name %q does not load everywhere", s.Name)
-			}
-			for _, f := range s.Files {
-				inSplits[f.Path] = true
-			}
+	for _, n := range sortedPaths(v.files) {
+		switch {
+		case inConfig[n] != "" || n == ManifestFile || n == SumsFile || n == gitAttributes || isSidecar(n):
+		case strings.HasSuffix(n, ".parquet"):
+			v.problem(n, "a data file that no config names")
+		default:
+			v.problem(n, "the file is no part of a release")
 		}
 	}
-	for _, n := range names {
-		if strings.HasSuffix(n, ".parquet") && !(listed[n] && inSplits[n]) {
-			v.rep.add(n, -1, "", "a data file that no config names")
+}
+
+// swapped names the file whose bytes these are.
+func swapped(sha string, files []schemas.FileHash) string {
+	for _, f := range files {
+		if f.SHA256 == sha {
+			return "; they are those of " + f.Path
 		}
 	}
-	return nil
+	return ""
 }
 
 // split checks the files and rows of one split.
 func (v *verifier) split(c schemas.ConfigInfo, s schemas.SplitInfo) {
-	typ, ok := recordTypes[c.Schema]
-	if !ok {
-		v.rep.add(ManifestFile, -1, "", "config %s has the unknown schema %q", c.Name, c.Schema)
-		return
-	}
-	l, err := layoutOf(typ)
+	l, err := layoutOfSchema(c.Schema)
 	if err != nil {
-		v.rep.add(ManifestFile, -1, "", "config %s: %v", c.Name, err)
+		v.problem(ManifestFile, "config %s: %v", c.Name, err)
+		v.complete = false
 		return
 	}
+	typ := recordTypes[c.Schema]
 	sum := sha256.New()
 	var count exampleCount
 	total, last := 0, ""
 	complete := true
+	again := v.again(l)
 	for _, f := range s.Files {
-		if !fs.ValidPath(f.Path) {
+		if _, ok := v.files[f.Path]; !ok || !fs.ValidPath(f.Path) {
 			complete = false
 			continue
 		}
+		path := filepath.Join(v.Dir, filepath.FromSlash(f.Path))
+		v.shard(path, f.Path, l)
 		row := 0
-		for rec, err := range readRecords(filepath.Join(v.Dir, filepath.FromSlash(f.Path)), l, typ) {
+		for rec, err := range readRecords(path, l, typ) {
 			if err != nil {
 				complete = false
+				at, bad := row, new(damage)
+				if errors.As(err, &bad) {
+					at = bad.row
+				}
 				var in *fetch.Error
 				if errors.As(err, &in) {
 					err = in.Err
 				}
-				v.rep.add(f.Path, row, "", "%v", err)
+				v.rep.add(f.Path, at, "", "%v", err)
 				break
 			}
 			digest, err := l.rowDigest(rec)
@@ -259,31 +287,137 @@ func (v *verifier) split(c schemas.ConfigInfo, s schemas.SplitInfo) {
 				v.rep.add(f.Path, row, "", "%v", err)
 			}
 			sum.Write(digest)
+			again.add(rec)
 			if e, ok := rec.Interface().(schemas.Example); ok {
 				v.example(f.Path, row, c.Name, s.Name, e, last)
 				last = max(last, e.ExampleID)
 				_ = count.add(e) // example has said what is wrong with it
+				v.summary.add(c.Name, s.Name, e)
 			}
 			row++
 			total++
 			v.rep.Rows++
 		}
 		if complete && row != f.Rows {
-			v.rep.add(f.Path, -1, "", "it holds %d rows, the manifest says %d", row, f.Rows)
+			v.problem(f.Path, "it holds %d rows, the manifest says %d", row, f.Rows)
 		}
 	}
 	at := c.Name + "/" + s.Name
-	if total != s.Rows {
-		v.rep.add(ManifestFile, -1, "", "%s has %d rows, the manifest says %d", at, total, s.Rows)
+	v.rows[at] = total
+	v.complete = v.complete && complete
+	if !complete {
+		return
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); complete && got != s.Digest {
-		v.rep.add(ManifestFile, -1, "", "%s: the rows' digest is %s, the manifest says %s", at, got, s.Digest)
+	again.compare(v, s)
+	if total != s.Rows {
+		v.problem(ManifestFile, "%s has %d rows, the manifest says %d", at, total, s.Rows)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != s.Digest {
+		v.problem(ManifestFile, "%s: the rows' digest is %s, the manifest says %s", at, got, s.Digest)
 	}
 	fresh := schemas.SplitInfo{}
 	count.fill(&fresh)
-	if complete && (fresh.Positives != s.Positives || fresh.Negatives != s.Negatives || fresh.Groups != s.Groups) {
-		v.rep.add(ManifestFile, -1, "", "%s: counted %d positives, %d negatives, %d groups; the manifest says %d, %d, %d",
+	if fresh.Positives != s.Positives || fresh.Negatives != s.Negatives || fresh.Groups != s.Groups {
+		v.problem(ManifestFile, "%s: counted %d positives, %d negatives, %d groups; the manifest says %d, %d, %d",
 			at, fresh.Positives, fresh.Negatives, fresh.Groups, s.Positives, s.Negatives, s.Groups)
+	}
+	if !reflect.DeepEqual(fresh.Words, s.Words) {
+		v.problem(ManifestFile, "%s: lengths are %+v, the manifest says %+v", at, fresh.Words, s.Words)
+	}
+}
+
+// rewriter writes the rows that were read once more and hashes the bytes.
+type rewriter struct {
+	w    *shardWriter
+	sums []hash.Hash
+	err  error
+}
+
+type hashSink struct{ hash.Hash }
+
+func (hashSink) Close() error { return nil }
+
+// again makes a rewriter, or nil where the release was not written by this very
+// version on this kind of machine: then bytes may differ for good reasons.
+func (v *verifier) again(l *layout) *rewriter {
+	if !v.ours || v.Manifest.Compressor != compressor() {
+		return nil
+	}
+	meta, err := footerKeys(l, v.Manifest)
+	if err != nil {
+		return nil
+	}
+	r := &rewriter{}
+	r.w = newShardWriter(l, writeOptionsOf(v.Manifest, meta), func(int) (io.WriteCloser, error) {
+		h := sha256.New()
+		r.sums = append(r.sums, h)
+		return hashSink{h}, nil
+	})
+	return r
+}
+
+func (r *rewriter) add(v reflect.Value) {
+	if r != nil && r.err == nil {
+		r.err = r.w.add(v)
+	}
+}
+
+// compare finds what the rows do not show: statistics by which readers skip
+// row groups, the page index, padding.
+func (r *rewriter) compare(v *verifier, s schemas.SplitInfo) {
+	if r == nil {
+		return
+	}
+	if r.err == nil {
+		_, r.err = r.w.finish()
+	}
+	if r.err != nil {
+		v.problem(ManifestFile, "split %s: its rows cannot be written again: %v", s.Name, r.err)
+		return
+	}
+	for i, f := range s.Files {
+		if h := v.files[f.Path]; i >= len(r.sums) || hex.EncodeToString(r.sums[i].Sum(nil)) != h.SHA256 {
+			v.problem(f.Path, "its rows, written again by this very version, give other bytes: something beside them was changed (statistics, page headers, page index)")
+		}
+	}
+}
+
+// shard checks what a shard's footer says of it.
+func (v *verifier) shard(path, name string, l *layout) {
+	f, err := os.Open(path)
+	if err != nil {
+		return // readRecords will say so
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return
+	}
+	meta, _, err := readFooter(f, info.Size())
+	if err != nil {
+		return
+	}
+	var got [][2]string
+	for _, kv := range meta.KeyValueMetadata {
+		got = append(got, [2]string{kv.Key, kv.Value})
+	}
+	want, err := footerKeys(l, v.Manifest)
+	switch {
+	case err != nil:
+		v.problem(name, "%v", err)
+	case len(got) != len(want):
+		v.problem(name, "its footer has %d keys, a release's has %d", len(got), len(want))
+	default:
+		for i, kv := range want {
+			if got[i] != kv {
+				v.problem(name, "footer key %s is %q, not %q", kv[0], clip(got[i][0]+"="+got[i][1]), clip(kv[1]))
+			}
+		}
+	}
+	for i, g := range meta.RowGroups {
+		if g.NumRows > groupRows || g.TotalByteSize > groupBytes {
+			v.problem(name, "row group %d has %d rows in %d bytes; at most %d and %d load everywhere", i, g.NumRows, g.TotalByteSize, groupRows, groupBytes)
+		}
 	}
 }
 
@@ -309,14 +443,82 @@ func (v *verifier) example(file string, row int, config, split string, e schemas
 	if strings.Contains(e.Story, v.Manifest.Canary) && v.Manifest.Canary != "" {
 		say("the canary stands in the story's text")
 	}
-	if old, ok := v.side[e.GroupID]; ok && old != split {
-		say("source %s stands in split %s too", e.GroupID, old)
-	} else if !ok {
-		v.side[e.GroupID] = split
+	if !slices.ContainsFunc(v.Manifest.Corpora, func(c schemas.CorpusUse) bool { return c.Name == e.Source.Corpus }) {
+		say("is from corpus %q, which the manifest does not name", e.Source.Corpus)
 	}
-	if !slices.Contains(v.allow, e.ExampleID) {
-		if found, at := Residue(e.Story); found != "" {
-			say("the story holds %q in line %d, which a release must not (list the id under release.residue to allow it)", found, at)
+	v.seen[e.ExampleID] = true
+	now := place{side(config, split), config + "/" + split}
+	if old, ok := v.side[e.GroupID]; ok && old.side != now.side {
+		say("source %s stands in %s too: no source may stand on two sides of a cut", e.GroupID, old.at)
+	} else if !ok {
+		v.side[e.GroupID] = now
+	}
+	if found, column, at := ResidueOf(e); found != "" {
+		if slices.Contains(v.Manifest.Recipe.Release.Residue, e.ExampleID) {
+			if v.residue == nil {
+				v.residue = map[string]bool{}
+			}
+			v.residue[e.ExampleID] = true
+		} else {
+			say("the %s holds %q in line %d, which a release must not (list the id under release.residue to allow it)", column, found, at)
 		}
 	}
+}
+
+// side says on which side of the cuts the rows of a split stand. Sources of
+// the few-shot pool are scored nowhere, whatever their split is called.
+func side(config, split string) string {
+	if config == splits.FewShot {
+		return "the few-shot pool"
+	}
+	return split
+}
+
+// exceptions looks for listed exceptions that nothing needs.
+func (v *verifier) exceptions() {
+	for _, id := range v.Manifest.Recipe.Release.Residue {
+		switch {
+		case v.residue[id]:
+		case v.seen[id]:
+			v.rep.note("release.residue lists %s, whose text holds nothing that needs it", id)
+		default:
+			v.rep.note("release.residue lists %s, which is no row here", id)
+		}
+	}
+}
+
+// commitments checks the list of hidden rows on its own.
+func (v *verifier) commitments() {
+	h := v.Manifest.Hidden
+	if !slices.IsSortedFunc(h, compareCommitments) {
+		v.problem(ManifestFile, "hidden rows are not in order of config and id")
+	}
+	for i, c := range h {
+		b, err := hex.DecodeString(c.SHA256)
+		switch {
+		case err != nil || len(b) != sha256.Size || strings.ToLower(c.SHA256) != c.SHA256:
+			v.problem(ManifestFile, "hidden row %s of %s: %q is no SHA-256", c.ExampleID, c.Config, c.SHA256)
+		case i > 0 && h[i-1].Config == c.Config && h[i-1].ExampleID == c.ExampleID:
+			v.problem(ManifestFile, "hidden row %s of %s stands twice", c.ExampleID, c.Config)
+		case v.seen[c.ExampleID]:
+			v.problem(ManifestFile, "hidden row %s of %s is released", c.ExampleID, c.Config)
+		}
+	}
+}
+
+func sortedPaths(files map[string]schemas.FileHash) []string {
+	names := make([]string, 0, len(files))
+	for n := range files {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func clip(s string) string {
+	const most = 80
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
