@@ -10,6 +10,7 @@ import (
 	"github.com/retcon-bench/retcon/ingest/gutenberg"
 	"github.com/retcon-bench/retcon/ingest/longbenchwrite"
 	"github.com/retcon-bench/retcon/ingest/tales"
+	"github.com/retcon-bench/retcon/ingest/wikiplots"
 	"github.com/retcon-bench/retcon/ingest/writingbench"
 	"github.com/retcon-bench/retcon/ingest/writingprompts"
 )
@@ -20,6 +21,7 @@ var Corpora = []ingest.Corpus{
 	gutenberg.Corpus,
 	fairytaleqa.Corpus,
 	longbenchwrite.Corpus,
+	wikiplots.Corpus,
 	writingbench.Corpus,
 	writingprompts.Corpus,
 }

@@ -94,6 +94,8 @@ func (r *Row) reason() string {
 		return ReasonTooLarge
 	case errors.Is(r.Err, fetch.ErrQuote), errors.Is(r.Err, fetch.ErrFields):
 		return ReasonColumns
+	case errors.Is(r.Err, fetch.ErrTruncated):
+		return ReasonCutOff
 	}
 	return ReasonUnreadable
 }
