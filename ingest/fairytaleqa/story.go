@@ -287,12 +287,17 @@ func verse(lines []prose.Line) int {
 			open++
 		}
 		n++
+		if quoted(lines[0].Text[:1]) && quoted(lines[n-1].Text[len(lines[n-1].Text)-1:]) {
+			break // the song is over
+		}
 	}
 	if n >= 2 && open*3 >= n {
 		return n
 	}
 	return 0
 }
+
+func quoted(s string) bool { return s == "\"" || s == "'" }
 
 // fold appends s with runs of blanks as one.
 func fold(dst []byte, s string) []byte {
