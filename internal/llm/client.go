@@ -307,9 +307,17 @@ func (c *Client) fly(ctx context.Context, m Model, req Request, key Key) (Record
 	if err := l.acquire(ctx, c.stopped, false); err != nil {
 		return rec, err
 	}
+	// The place is held until the answer is committed: a call is in flight until
+	// then, and a crash repeats no more calls than may be in flight.
+	placed := true
+	defer func() {
+		if placed {
+			l.release()
+		}
+	}()
 	c.asked(req)
 
-	rec, err := c.attempts(ctx, m, l, req, rec, prompt+answer)
+	rec, err := c.attempts(ctx, m, l, &placed, req, rec, prompt+answer)
 	if err != nil {
 		return rec, c.halt(err)
 	}
@@ -324,25 +332,19 @@ func (c *Client) fly(ctx context.Context, m Model, req Request, key Key) (Record
 }
 
 // attempts tries one request until it is answered, refused for good, or given
-// up. The caller has acquired a place in the lane, which attempts gives back.
-func (c *Client) attempts(ctx context.Context, m Model, l *lane, req Request, rec Record, tokens int) (Record, error) {
-	placed := true
-	defer func() {
-		if placed {
-			l.release()
-		}
-	}()
+// up. The caller has a place in the lane; placed says whether it still does.
+func (c *Client) attempts(ctx context.Context, m Model, l *lane, placed *bool, req Request, rec Record, tokens int) (Record, error) {
 	timeout := defaultTimeout
 	if m.TimeoutSeconds > 0 {
 		timeout = time.Duration(m.TimeoutSeconds) * time.Second
 	}
 	tries, timeouts, empties := 0, 0, 0
 	for {
-		if !placed {
+		if !*placed {
 			if err := l.acquire(ctx, c.stopped, true); err != nil {
 				return rec, err
 			}
-			placed = true
+			*placed = true
 		}
 		epoch, err := l.wait(ctx, c.stopped, tokens)
 		if err != nil {
@@ -404,7 +406,7 @@ func (c *Client) attempts(ctx context.Context, m Model, l *lane, req Request, re
 		// The place goes back, or all who hold one would knock at once when the
 		// wait is over.
 		l.release()
-		placed = false
+		*placed = false
 		if throttle {
 			if d := l.throttledFor(); d > c.opts.Patience {
 				return rec, Stop(StopNetwork, fmt.Errorf("model %s: nothing but 429 for %s: lower concurrency or rates in the recipe, or try later: %w", m.Name, d.Round(time.Second), ce))

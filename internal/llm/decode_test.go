@@ -429,7 +429,7 @@ func FuzzDecode(f *testing.F) {
 func TestHostileAnswersAreCheap(t *testing.T) {
 	for _, unit := range []string{`{"`, `[`, `{"a":`, "`", "```\n", `{'a':"`, `<story>`, `</story>`, "<think>", `“`, "\\\"", "# a\n",
 		"{}", `{"a":1}`, "<story></story>", "[1,2,", `{"a":{"b":[`} {
-		s := strings.Repeat(unit, 100_000/len(unit))
+		s := strings.Repeat(unit, 50_000/len(unit))
 		r := NewReply(s)
 		_, _ = r.Tag("story")
 		_, _ = r.Plain()

@@ -22,9 +22,18 @@ import (
 
 const (
 	childEnv    = "RETCON_TEST_KILL_CHILD" // the store's path
-	calls       = 400
 	concurrency = 12
 )
+
+// kills is how often a run is killed, and calls how many questions it has:
+// enough for most kills to meet a run that is not over.
+var kills, calls = func() (int, int) {
+	kills := 6
+	if n, err := strconv.Atoi(os.Getenv("RETCON_KILLS")); err == nil {
+		kills = n
+	}
+	return kills, kills * 200
+}()
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childEnv); path != "" {
@@ -84,10 +93,6 @@ func question(i int) llm.Request {
 // has the answer it would have had, and at most what was in flight was asked
 // twice. RETCON_KILLS=50 is the long form.
 func TestKilledRuns(t *testing.T) {
-	kills := 6
-	if n, err := strconv.Atoi(os.Getenv("RETCON_KILLS")); err == nil {
-		kills = n
-	}
 	s := llmtest.NewServer(func(c llmtest.Chat) llm.Answer {
 		time.Sleep(5 * time.Millisecond)
 		return llm.Answer{Text: "answer to " + c.Prompt(), FinishReason: "stop"}

@@ -62,9 +62,11 @@ CREATE TABLE idx (h INTEGER PRIMARY KEY, id INTEGER NOT NULL);
 CREATE TABLE asked (key BLOB NOT NULL UNIQUE, label INTEGER NOT NULL, sample INTEGER NOT NULL);
 `
 
+// tailMax is how many keys are in memory before they go into idx; less in tests.
+var tailMax = 64 << 10
+
 const (
-	tailMax    = 64 << 10 // keys in memory before they go into idx
-	batchRows  = 8 << 10  // answers a commit
+	batchRows  = 8 << 10 // answers a commit
 	batchBytes = 16 << 20
 	chunk      = 32 // rows an INSERT statement
 	readers    = 4

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		child(path)
 		return
 	}
+	tailMax = 2000
 	goleak.VerifyTestMain(m)
 }
 
@@ -90,7 +91,7 @@ func has(t testing.TB, s *Store, i int) bool {
 func TestPutGet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a #?%", "answers.db")
 	s := open(t, path, Options{})
-	const n = tailMax + 5000 // the tail is moved once on the way
+	n := tailMax + 5000 // the tail is moved once on the way
 	putAll(t, s, 0, n)
 	for _, i := range []int{0, 1, 77, tailMax, n - 1} {
 		if !has(t, s, i) {
