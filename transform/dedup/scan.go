@@ -62,7 +62,7 @@ func (w *signer) hashWords(s string) (litter int) {
 			token &^= mask << at
 			if from := base + at; n <= 8 && special>>at&mask == 0 && from <= len(s)-8 {
 				// The common case of w.token, in line.
-				last := (load(s, from) | small) & (^uint64(0) >> (64 - 8*n&63))
+				last := (load(s, from) | small) & (^uint64(0) >> ((64 - 8*n) & 63))
 				hashes = append(hashes, mix(uint64(n)*k3^last, k1))
 			} else {
 				hashes, litter = w.token(hashes, s, from, from+n, special>>at&mask != 0, litter)
