@@ -167,8 +167,10 @@ type writer struct {
 	// removed is what was taken out of the file outside its tales.
 	removed []cut
 	book    map[string]bool // labels of notes that stand behind the tales
-	above   []cut           // group headings right above the next tale
-	again   string          // the heading as printed once more under a half-title
+	// colophons says that tales of the book end in a bare source line.
+	colophons bool
+	above     []cut  // group headings right above the next tale
+	again     string // the heading as printed once more under a half-title
 }
 
 func (w *writer) all() {
@@ -206,6 +208,7 @@ func (w *writer) all() {
 			}
 		}
 	}
+	w.findColophons()
 	single := w.o.how == "single"
 	var stories []schemas.Story
 	for _, r := range w.o.regions {
@@ -441,18 +444,21 @@ func (w *writer) trim(from, to *int, r region) []cut {
 			continue
 		case b.role == roleOrnament:
 			rule = ruleOrnament
-		case raw == "" || i == *from && *to-*from == 1:
-		case kindByWords(foldTitle(raw)) == kindEnd && b.last-b.first == 1:
-			rule = ruleEnd
-		case b.last-b.first <= 4 && trailingSource(raw):
-			rule = ruleSource
-		case trailingNote(raw):
+		case i == *from && *to-*from == 1:
+		case trailingNote(d.str(b.first)):
 			rule = ruleSource
 		case w.longNote(*from, *to, &i):
 			sp := d.span(i, *to)
 			out = append(out, cut{sp.start, sp.end, ruleSource})
 			*to = i
 			continue
+		case raw == "":
+		case kindByWords(foldTitle(raw)) == kindEnd && b.last-b.first == 1:
+			rule = ruleEnd
+		case b.last-b.first <= 4 && trailingSource(raw):
+			rule = ruleSource
+		case w.colophons && b.last-b.first <= 2 && colophon(raw):
+			rule = ruleSource
 		default:
 			if label, style, _ := readNoteLabel(d.str(b.first)); label != "" && style != '(' {
 				rule = ruleFootnote
@@ -551,6 +557,61 @@ func (w *writer) longNote(from, to int, i *int) bool {
 	return false
 }
 
+// findColophons sees whether the book's tales end in a line that says where they
+// come from, and nothing more ("Grimm.", "By the Comte de Caylus.", "Spanish
+// Tradition."). One such line could be a tale's last words; a good part of
+// the tales do not end like that by chance.
+func (w *writer) findColophons() {
+	d := w.d
+	n, tales := 0, 0
+	for _, r := range w.o.regions {
+		if r.kind != kindTale {
+			continue
+		}
+		tales++
+		for i := r.to - 1; i > r.text; i-- {
+			b := d.blocks[i]
+			if b.role != roleText {
+				continue
+			}
+			if b.last-b.first <= 2 && b.level == 0 {
+				if raw := d.joined(b); colophon(raw) || trailingSource(raw) {
+					n++
+				}
+			}
+			break
+		}
+	}
+	w.colophons = n >= 4 && n*10 >= tales*3
+}
+
+// colophon reports a short line that names a book, a writer or a people and
+// tells nothing.
+func colophon(s string) bool {
+	if len(s) > 110 || strings.HasPrefix(s, "\"") || strings.HasPrefix(s, "“") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ",") {
+		return false
+	}
+	words, big := 0, 0
+	for _, f := range strings.Fields(s) {
+		t := strings.ToLower(strings.Trim(f, ".,;:()[]'‘’\"“”_"))
+		switch t {
+		case "":
+			continue
+		case "he", "she", "it", "they", "you", "i", "we", "was", "were", "is", "are", "had", "has", "have", "did", "do", "so", "said", "that", "this", "there", "him", "them", "his", "her",
+			"never", "ever", "not", "no", "yes", "came", "went", "lived", "will", "would":
+			return false
+		case "the", "of", "by", "and", "in", "a", "an", "le", "la", "les", "de", "du", "des", "par", "et", "von", "der", "die", "das", "und", "mme", "mr", "dr", "from", "adapted", "translated",
+			"after", "told", "to", "on", "at", "vol", "p", "pp", "d", "madame", "el", "los":
+			continue
+		}
+		words++
+		if r := firstRune(strings.TrimLeft(f, "([‘'\"“_")); unicode.IsUpper(r) || r >= '0' && r <= '9' || strings.HasPrefix(f, "d'") || strings.HasPrefix(f, "l'") {
+			big++
+		}
+	}
+	return words > 0 && words <= 12 && big*3 >= words*2
+}
+
 // leadingNote reports that block i, right under the heading, is a footnote
 // that the heading calls.
 func (w *writer) leadingNote(i int, r region) bool {
@@ -646,7 +707,7 @@ func titled(s string) bool {
 // trailingNote reports a note by the editor under a tale: "Note: ...".
 func trailingNote(s string) bool {
 	t := strings.TrimLeft(s, "_[( ")
-	for _, p := range []string{"Note: ", "NOTE: ", "Note.--", "NOTE.--", "Note.—", "NOTE.—", "Note._", "Notes: ", "Editor's note", "Editor’s note"} {
+	for _, p := range []string{"Note: ", "NOTE: ", "Note. ", "Note.--", "NOTE.--", "Note.—", "NOTE.—", "Note._", "Notes: ", "Editor's note", "Editor’s note"} {
 		if strings.HasPrefix(t, p) {
 			return true
 		}

@@ -28,19 +28,20 @@ func (o *outline) findFrame(d *doc) {
 	if len(tales) < frameTales {
 		return
 	}
-	names := make([]map[string]int, len(tales))
+	// The two ends are enough to see who is in a tale, and some tales to see who
+	// is in most.
 	spread := map[string]int{}
-	for k, i := range tales {
-		// The two ends are enough to see who is in a tale, and quick.
-		r := o.regions[i]
-		names[k] = d.endNames(r.text, r.to)
-		for n := range names[k] {
+	step, seen := 1+len(tales)/24, 0
+	for k := 0; k < len(tales); k += step {
+		r := o.regions[tales[k]]
+		seen++
+		for n := range d.endNames(r.text, r.to) {
 			spread[n]++
 		}
 	}
 	var people []string
 	for n, c := range spread {
-		if c*2 > len(tales) {
+		if c*2 > seen {
 			people = append(people, n)
 		}
 	}

@@ -96,17 +96,53 @@ func (d *doc) names(from, to int) map[string]int {
 			continue
 		}
 		start := true
-		for _, w := range strings.Fields(d.joined(b)) {
-			t := strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) })
-			t = strings.TrimSuffix(strings.TrimSuffix(t, "'s"), "’s")
-			r := firstRune(t)
-			if !start && len(t) > 2 && unicode.IsUpper(r) && !titleWords[t] {
-				out[t]++
+		for l := b.first; l < b.last; l++ {
+			for s := d.str(l); s != ""; {
+				w := s
+				if n := strings.IndexByte(s, ' '); n >= 0 {
+					w, s = s[:n], s[n+1:]
+				} else {
+					s = ""
+				}
+				if w == "" {
+					continue
+				}
+				if c := w[0]; !start && (c >= 'A' && c <= 'Z' || c >= 0xC3 && c < 0xE0) {
+					if t := nameOf(w); t != "" {
+						out[t]++
+					}
+				}
+				start = opensSentence(w)
 			}
-			start = strings.ContainsAny(w, ".!?:\"“") || strings.HasSuffix(w, "'") || strings.HasPrefix(w, "'") || strings.HasPrefix(w, "‘")
 		}
 	}
 	return out
+}
+
+// nameOf strips what is no letter from a capitalised word, and a genitive; ""
+// for words that are no names.
+func nameOf(w string) string {
+	if r := firstRune(w); !unicode.IsUpper(r) {
+		return ""
+	}
+	t := strings.TrimRightFunc(w, func(r rune) bool { return !unicode.IsLetter(r) })
+	t = strings.TrimSuffix(strings.TrimSuffix(t, "'s"), "’s")
+	if len(t) < 3 || titleWords[t] {
+		return ""
+	}
+	return t
+}
+
+// opensSentence reports that the word behind w may begin a sentence: w ends
+// one, or begins or ends with a quotation mark.
+func opensSentence(w string) bool {
+	switch w[len(w)-1] {
+	case '.', '!', '?', ':', '"', '\'':
+		return true
+	case 0x99, 0x9D: // ’ ”
+		return len(w) > 2 && w[len(w)-2] == 0x80
+	}
+	return w[0] == '"' || w[0] == '\'' || strings.HasPrefix(w, "“") || strings.HasPrefix(w, "‘")
 }
 
 var titleWords = map[string]bool{"King": true, "Queen": true, "Prince": true, "Princess": true, "Emperor": true, "Lord": true, "Lady": true, "God": true,
