@@ -5,15 +5,13 @@ package datasets
 import (
 	"encoding/json"
 	"fmt"
-	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/schemas"
-	"github.com/retcon-bench/retcon/splits"
 )
 
 // RecipeHash is the SHA-256 of a resolved recipe's JSON, in hex.
@@ -26,16 +24,21 @@ func RecipeHash(r schemas.Recipe) (string, error) {
 // have explicit paths, each item exactly split and path: without them the hub
 // takes any data file for a split.
 type cardHeader struct {
-	Language       []string     `yaml:"language"`
-	Licence        string       `yaml:"license"`
-	LicenceName    string       `yaml:"license_name,omitempty"`
-	LicenceLink    string       `yaml:"license_link,omitempty"`
-	PrettyName     string       `yaml:"pretty_name"`
-	SizeCategories []string     `yaml:"size_categories"`
-	TaskCategories []string     `yaml:"task_categories"`
-	Tags           []string     `yaml:"tags"`
-	Configs        []cardConfig `yaml:"configs"`
-	DatasetInfo    []cardInfo   `yaml:"dataset_info"`
+	AnnotationsCreators []string     `yaml:"annotations_creators"`
+	LanguageCreators    []string     `yaml:"language_creators"`
+	Language            []string     `yaml:"language"`
+	Licence             string       `yaml:"license"`
+	LicenceName         string       `yaml:"license_name,omitempty"`
+	LicenceLink         string       `yaml:"license_link,omitempty"`
+	Multilinguality     []string     `yaml:"multilinguality"`
+	PrettyName          string       `yaml:"pretty_name"`
+	SizeCategories      []string     `yaml:"size_categories"`
+	SourceDatasets      []string     `yaml:"source_datasets"`
+	TaskCategories      []string     `yaml:"task_categories"`
+	Tags                []string     `yaml:"tags"`
+	GatedPrompt         string       `yaml:"extra_gated_prompt"`
+	Configs             []cardConfig `yaml:"configs"`
+	DatasetInfo         []cardInfo   `yaml:"dataset_info"`
 }
 
 type cardConfig struct {
@@ -92,13 +95,19 @@ func cardList(elem *field) yaml.MapItem {
 	return yaml.MapItem{Key: "list", Value: dtype(elem.typ)}
 }
 
-func header(m schemas.Manifest) (cardHeader, error) {
+func header(m schemas.Manifest, rows *summary) (cardHeader, error) {
 	h := cardHeader{
-		Language: []string{"en"}, PrettyName: title(m), TaskCategories: []string{"text-classification", "question-answering"},
-		Tags: []string{"story-consistency", "plot-holes", "narrative", "evaluation"},
+		AnnotationsCreators: annotators(m), LanguageCreators: []string{"found", "machine-generated"},
+		Language: languages(rows), Multilinguality: []string{"monolingual"}, PrettyName: title(m), SourceDatasets: []string{"extended"},
+		TaskCategories: []string{"text-classification", "question-answering"},
+		Tags:           []string{"story-consistency", "plot-holes", "narrative", "evaluation", "croissant"},
+		GatedPrompt:    evaluationOnly(m),
+	}
+	if len(h.Language) > 1 {
+		h.Multilinguality = []string{"multilingual"}
 	}
 	h.Licence, h.LicenceName, h.LicenceLink = licence(m)
-	rows := 0
+	total := 0
 	for i, c := range m.Configs {
 		conf := cardConfig{Name: c.Name, Default: i == 0}
 		info := cardInfo{Name: c.Name}
@@ -111,7 +120,7 @@ func header(m schemas.Manifest) (cardHeader, error) {
 			info.Splits = append(info.Splits, cardSplit{s.Name, s.Bytes, s.Rows})
 			info.DownloadSize += s.Bytes
 			info.DatasetSize += s.Bytes
-			rows += s.Rows
+			total += s.Rows
 		}
 		l, err := layoutOfSchema(c.Schema)
 		if err != nil {
@@ -121,7 +130,7 @@ func header(m schemas.Manifest) (cardHeader, error) {
 		h.Configs = append(h.Configs, conf)
 		h.DatasetInfo = append(h.DatasetInfo, info)
 	}
-	h.SizeCategories = []string{sizeCategory(rows)}
+	h.SizeCategories = []string{sizeCategory(total)}
 	return h, nil
 }
 
@@ -130,6 +139,35 @@ func title(m schemas.Manifest) string {
 		return m.Recipe.Release.Title
 	}
 	return m.Name
+}
+
+// evaluationOnly is said in the card and to everyone who asks a hub for access.
+func evaluationOnly(m schemas.Manifest) string {
+	return "This data set is for evaluation only. Please do not train on it, and do not publish its texts together with their labels where a crawler finds them. Its canary is " + m.Canary + "."
+}
+
+// languages lists the rows' languages.
+func languages(rows *summary) []string {
+	all := map[string]int{}
+	for _, s := range rows.splits {
+		for l, n := range s.languages {
+			all[l] += n
+		}
+	}
+	out := slices.Sorted(maps.Keys(all))
+	if len(out) == 0 {
+		out = []string{"en"}
+	}
+	return out
+}
+
+// annotators says in the hub's words who made the labels.
+func annotators(m schemas.Manifest) []string {
+	out := []string{"machine-generated"}
+	if len(m.Agreement) > 0 {
+		out = append(out, "crowdsourced")
+	}
+	return out
 }
 
 func sizeCategory(rows int) string {
@@ -162,81 +200,4 @@ func licence(m schemas.Manifest) (id, name, link string) {
 	}
 	slices.Sort(all)
 	return "other", strings.ToLower(strings.Join(all, "-and-")), "LICENSE"
-}
-
-func writeCard(w io.Writer, in sidecarInput) error {
-	m := in.Manifest
-	h, err := header(m)
-	if err != nil {
-		return err
-	}
-	front, err := yaml.Marshal(h)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "---\n%s---\n\n# %s\n\n", front, title(m))
-	if m.Recipe.Description != "" {
-		b.WriteString(m.Recipe.Description + "\n\n")
-	}
-	fmt.Fprintf(&b, "Version %s of %s. Stories with plot holes whose every sentence is known, and stories without. "+
-		"**For evaluation only**: please do not train on it. Canary: `%s`.\n\n", m.Version, m.Date, m.Canary)
-
-	b.WriteString("## Configs\n\n")
-	t := &report.Table{Columns: []string{"config", "split", "rows", "errors", "consistent", "sources", "mean words"}}
-	for _, c := range m.Configs {
-		for _, s := range c.Splits {
-			var mean any
-			if s.Words != nil {
-				mean = int(s.Words.Mean + 0.5)
-			}
-			t.Add("`"+c.Name+"`", s.Name, s.Rows, s.Positives, s.Negatives, s.Groups, mean)
-		}
-	}
-	if err := t.Write(&b, report.Markdown); err != nil {
-		return err
-	}
-	b.WriteString("\n")
-	for _, s := range splits.All {
-		fmt.Fprintf(&b, "- `%s`: %s\n", s.Config, s.Doc)
-	}
-	b.WriteString("\n## Use\n\n```python\nfrom datasets import load_dataset\n\n" +
-		fmt.Sprintf("rows = load_dataset(\"path/to/this/folder\", %q, split=\"test\")\nfor row in rows:\n    for span in row[\"error_spans\"]:\n        assert row[\"story\"][span[\"start\"]:span[\"end\"]] == span[\"text\"]\n```\n", m.Configs[0].Name))
-
-	b.WriteString("\n## Sources\n\n")
-	src := &report.Table{Columns: []string{"corpus", "licence", "stories read", "kept"}}
-	for _, c := range m.Corpora {
-		src.Add(c.Name, c.Licence, c.Read, c.Kept)
-	}
-	if err := src.Write(&b, report.Markdown); err != nil {
-		return err
-	}
-	b.WriteString("\n## Set aside\n\n")
-	drops := &report.Table{Columns: []string{"stage/reason", "records"}}
-	for _, d := range m.Drops {
-		drops.Add("`"+d.Name+"`", d.N)
-	}
-	if err := drops.Write(&b, report.Markdown); err != nil {
-		return err
-	}
-	for _, n := range m.Notes {
-		fmt.Fprintf(&b, "\nNote: %s.\n", n)
-	}
-	if m.Recipe.Make.Engine == "rules" {
-		b.WriteString("\n## Limits\n\nPlot holes were made by deterministic rules, not by a model, and checked by rules, not by people. " +
-			"They are simpler than those a model writes; the set is a control and a starting point, not a replacement.\n")
-	}
-	_, err = io.WriteString(w, b.String())
-	return err
-}
-
-func writeLicence(w io.Writer, m sidecarInput) error {
-	var b strings.Builder
-	b.WriteString("Licences of the texts in this data set, by corpus:\n\n")
-	for _, c := range m.Corpora {
-		fmt.Fprintf(&b, "%s: %s\n", c.Name, c.Licence)
-	}
-	b.WriteString("\nThe licence of each row stands in its column source. Annotations (spans, labels,\nfacts) are dedicated to the public domain under CC0 1.0.\n")
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -25,8 +26,11 @@ type splitSummary struct {
 	distance  []int // words between the two sides, positives
 	sites     []int // positives
 
-	classes, subtypes, kinds, voices, negatives, corpora, licences, verification, engines map[string]int
-	sources                                                                               map[string]bool
+	classes, subtypes, kinds, voices, negatives, corpora, licences, verification, engines, languages map[string]int
+	sources                                                                                          map[string]bool
+
+	// Terms of use by corpus and licence, with at most maxCredits attributions.
+	credits map[creditKey]*credit
 
 	// One positive a class, the first by id that fits a page.
 	examples map[string]schemas.Example
@@ -44,8 +48,8 @@ func (s *summary) of(config, split string) *splitSummary {
 			return p
 		}
 	}
-	p := &splitSummary{config: config, split: split, sources: map[string]bool{}, examples: map[string]schemas.Example{}}
-	for _, m := range []*map[string]int{&p.classes, &p.subtypes, &p.kinds, &p.voices, &p.negatives, &p.corpora, &p.licences, &p.verification, &p.engines} {
+	p := &splitSummary{config: config, split: split, sources: map[string]bool{}, examples: map[string]schemas.Example{}, credits: map[creditKey]*credit{}}
+	for _, m := range []*map[string]int{&p.classes, &p.subtypes, &p.kinds, &p.voices, &p.negatives, &p.corpora, &p.licences, &p.verification, &p.engines, &p.languages} {
 		*m = map[string]int{}
 	}
 	s.splits = append(s.splits, p)
@@ -58,6 +62,8 @@ func (s *summary) add(config, split string, e schemas.Example) {
 	p.sentences = append(p.sentences, len(e.Sentences))
 	p.corpora[e.Source.Corpus]++
 	p.licences[e.Source.Licence]++
+	p.languages[e.Language]++
+	p.terms(e.Source)
 	p.sources[e.GroupID] = true
 	if e.Verification != "" {
 		p.verification[e.Verification]++
@@ -101,4 +107,65 @@ func counted(m map[string]int) []schemas.Count {
 	}
 	slices.SortStableFunc(out, func(a, b schemas.Count) int { return cmp.Compare(b.N, a.N) })
 	return out
+}
+
+type creditKey struct{ corpus, licence string }
+
+// credit is what the licence file says of the rows of one corpus and licence.
+type credit struct {
+	rows         int
+	url          string
+	attributions map[string]bool
+	more         bool // than maxCredits
+}
+
+const maxCredits = 50
+
+func (p *splitSummary) terms(s schemas.Source) {
+	k := creditKey{s.Corpus, s.Licence}
+	c := p.credits[k]
+	if c == nil {
+		c = &credit{url: s.LicenceURL, attributions: map[string]bool{}}
+		p.credits[k] = c
+	}
+	c.rows++
+	if s.Attribution == "" || c.attributions[s.Attribution] {
+		return
+	}
+	if len(c.attributions) == maxCredits {
+		c.more = true
+		return
+	}
+	c.attributions[s.Attribution] = true
+}
+
+// credits merges the splits' terms. Which attributions are kept where there are
+// more than maxCredits depends on the order of rows, which is fixed.
+func (s *summary) credits() ([]creditKey, map[creditKey]*credit) {
+	all := map[creditKey]*credit{}
+	for _, p := range s.splits {
+		for k, c := range p.credits {
+			a := all[k]
+			if a == nil {
+				a = &credit{url: c.url, attributions: map[string]bool{}}
+				all[k] = a
+			}
+			a.rows += c.rows
+			a.more = a.more || c.more
+			for _, t := range slices.Sorted(maps.Keys(c.attributions)) {
+				if a.attributions[t] {
+					continue
+				}
+				if len(a.attributions) >= maxCredits {
+					a.more = true
+					break
+				}
+				a.attributions[t] = true
+			}
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(all), func(a, b creditKey) int {
+		return cmp.Or(strings.Compare(a.corpus, b.corpus), strings.Compare(a.licence, b.licence))
+	})
+	return keys, all
 }

@@ -31,6 +31,9 @@ const (
 	CardFile     = "README.md"
 	ManifestFile = "manifest.json"
 	SumsFile     = "SHA256SUMS"
+
+	CroissantFile   = "croissant.json"
+	AttestationFile = "attestation.json"
 )
 
 // ErrExists says that the output folder holds something already. A release is
@@ -160,10 +163,14 @@ type sidecarInput struct {
 	files []schemas.FileHash
 }
 
-// sidecars are written in this order, after the manifest.
+// sidecars are written in this order, after the manifest. The attestation names
+// all others.
 var sidecars = []sidecar{
-	{CardFile, writeCard},
 	{"LICENSE", writeLicence},
+	{"CITATION.cff", writeCitation},
+	{CroissantFile, writeCroissant},
+	{CardFile, writeCard},
+	{AttestationFile, writeAttestation},
 }
 
 func writeSidecars(dir string, m schemas.Manifest, rows *summary) error {

@@ -132,17 +132,23 @@ def with_datasets(release):
 
     import datasets
 
+    datasets.disable_progress_bars()
     files = rows = spans = 0
     with tempfile.TemporaryDirectory() as cache:
         for config, split, paths in splits(release):
             name = (config["name"], split["name"])
-            ds = datasets.load_dataset(str(release), config["name"], split=split["name"], cache_dir=cache)
             files += len(paths)
+            streamed = datasets.load_dataset(str(release), config["name"], split=split["name"], streaming=True, cache_dir=cache)
+            if split["rows"] == 0:
+                # The library cannot load a split without rows except by streaming ("corresponds to no data").
+                check(streamed.features is not None and "error_spans" in streamed.features, "datasets", *name, "features of an empty split")
+                check(sum(1 for _ in streamed) == 0, "datasets", *name, "an empty split has rows")
+                continue
+            ds = datasets.load_dataset(str(release), config["name"], split=split["name"], cache_dir=cache)
             rows += len(ds)
             check(len(ds) == split["rows"], "datasets", *name, len(ds), "rows, the manifest says", split["rows"])
             for row in ds if config["schema"] == "example" else []:
                 spans += check_example("datasets", row)
-            streamed = datasets.load_dataset(str(release), config["name"], split=split["name"], streaming=True, cache_dir=cache)
             check(streamed.features is not None and set(streamed.features) == set(ds.features), "datasets", *name, "streaming features")
             n = sum(1 for _ in streamed)
             check(n == len(ds), "datasets", *name, "streaming gives", n, "rows")
@@ -150,13 +156,89 @@ def with_datasets(release):
     return files, rows, spans
 
 
+def with_huggingface_hub(release):
+    """The card by the hub library's own class, and its checks."""
+    import re
+
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard.load(release / "README.md")
+    data = card.data.to_dict()
+    for key in ("language", "license", "pretty_name", "size_categories", "task_categories", "configs", "dataset_info"):
+        check(data.get(key), "card: no", key)
+    allowed = {
+        "annotations_creators": {"found", "crowdsourced", "expert-generated", "machine-generated", "no-annotation", "other"},
+        "language_creators": {"found", "crowdsourced", "expert-generated", "machine-generated", "other"},
+        "multilinguality": {"monolingual", "multilingual", "translation", "other"},
+        "source_datasets": {"original", "extended"},
+    }
+    for key, values in allowed.items():
+        check(set(data[key]) <= values, "card:", key, data[key])
+    if data["license"] == "other":
+        check(re.fullmatch(r"[a-z0-9.-]+", data["license_name"]), "card: license_name", data["license_name"])
+        check((release / data["license_link"]).exists(), "card: license_link", data["license_link"])
+    check(not re.search(r"More Information Needed|TODO|\{\{|<!--", card.content), "card: a placeholder is left")
+    for section in ("Dataset Details", "Uses", "Dataset Structure", "Dataset Creation", "Bias, Risks, and Limitations", "Citation", "Maintenance"):
+        check(f"\n## {section}\n" in card.content, "card: no section", section)
+    if os.environ["HF_HUB_OFFLINE"] == "0":
+        card.validate(repo_type="dataset")
+    files = rows = 0
+    info = {d["config_name"]: d for d in data["dataset_info"]}
+    for config, split, paths in splits(release):
+        files += len(paths)
+        said = {s["name"]: s["num_examples"] for s in info[config["name"]]["splits"]}
+        rows += said[split["name"]]
+        check(said[split["name"]] == split["rows"], "card:", config["name"], split["name"], said, "rows")
+    return files, rows, 0
+
+
+def with_mlcroissant(release):
+    """Validates croissant.json and reads every record through it."""
+    import logging
+
+    import mlcroissant
+
+    logging.disable(logging.WARNING)
+    ds = mlcroissant.Dataset(jsonld=str(release / "croissant.json"))
+    report = ds.metadata.ctx.issues.report()
+    check(not ds.metadata.ctx.issues.errors and not ds.metadata.ctx.issues.warnings, "croissant:", report)
+    manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+    files = rows = spans = 0
+
+    def text(v):
+        return v.decode() if isinstance(v, bytes) else v
+
+    for config in manifest["configs"]:
+        name = config["name"]
+        files += sum(len(s["files"]) for s in config["splits"])
+        n = 0
+        if sum(s["rows"] for s in config["splits"]) > 0:
+            for record in ds.records(name):
+                n += 1
+                if config["schema"] != "example":
+                    continue
+                story = text(record[f"{name}/story"])
+                for column in ("error_spans", "contradicted_spans"):
+                    for span in record.get(f"{name}/{column}") or []:
+                        at = f"{name}/{column}/"
+                        spans += 1
+                        check(story[span[at + "start"]:span[at + "end"]] == text(span[at + "text"]), "croissant:", name, column)
+        rows += n
+        check(n == sum(s["rows"] for s in config["splits"]), "croissant:", name, n, "records")
+    shas = {f.uuid: f.sha256 for f in ds.metadata.distribution if hasattr(f, "sha256")}
+    for f in manifest["files"]:
+        check(shas.get(f["path"]) == f["sha256"], "croissant: hash of", f["path"])
+    return files, rows, spans
+
+
 def main():
     release = Path(sys.argv[1]).resolve()
-    for client in (with_pyarrow, with_pandas, with_polars, with_duckdb, with_datasets):
+    for client in (with_pyarrow, with_pandas, with_polars, with_duckdb, with_datasets, with_huggingface_hub, with_mlcroissant):
         name = client.__name__.removeprefix("with_")
         files, rows, spans = client(release)
         module = __import__(name)
-        print(f"{name:10} {module.__version__:12} {files:3} files {rows:6} rows {spans:6} spans", flush=True)
+        version = getattr(module, "__version__", "")
+        print(f"{name:15} {version:10} {files:3} files {rows:6} rows {spans:6} spans", flush=True)
     for p in problems[:20]:
         print("wrong:", p, file=sys.stderr)
     if problems:
