@@ -90,7 +90,7 @@ func TestVerifierLoop(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			script := &llmtest.Script{Func: func(req llm.Request) (llm.Answer, error) {
 				text := c.answers[req.Sample]
-				if req.Stage == verifyStage {
+				if req.Stage == VerifierStage {
 					text = c.verdicts[req.Sample]
 				}
 				return llm.Answer{Text: text, FinishReason: "stop"}, nil

@@ -99,16 +99,16 @@ type claimInput struct {
 	ContradictedLines string
 }
 
-// Stage names, for recipes and reports.
-const (
-	detectStage = "detect/"
-	verifyStage = "detect/verifier"
-)
+// VerifierStage is the stage of the verifier's calls, for recipes and reports.
+const VerifierStage = "detect/verifier"
+
+// Stage is the stage of a prompt's calls.
+func Stage(prompt string) string { return "detect/" + prompt }
 
 // call is the question of one prompt. Defaults are the paper's (appendix D).
 func call(prompt string) llm.Call[detectInput, scoring.Answer] {
 	return llm.Call[detectInput, scoring.Answer]{
-		Stage:    detectStage + prompt,
+		Stage:    Stage(prompt),
 		Template: templateOf(prompt),
 		Params:   llm.Params{Temperature: llm.Float(0.5), MaxTokens: 4096},
 		Decode: func(r *llm.Reply, _ detectInput) (scoring.Answer, error) {
@@ -147,7 +147,7 @@ type verdict struct {
 }
 
 var verify = llm.Call[claimInput, verdict]{
-	Stage:    verifyStage,
+	Stage:    VerifierStage,
 	Template: llm.MustTemplate(prompts, "prompts/verifier.tmpl"),
 	Params:   llm.Params{Temperature: llm.Float(0.5), MaxTokens: 4096},
 	Decode: func(r *llm.Reply, _ claimInput) (verdict, error) {
