@@ -12,9 +12,11 @@ import (
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
+	"github.com/retcon-bench/retcon/transform/flawed/offline"
 )
 
-const actsVersion = "1"
+// actsVersion covers the rules that answer this stage offline.
+var actsVersion = "1+" + offline.Version()
 
 // actsTries is how often the first lines are asked for before a story is set
 // aside.

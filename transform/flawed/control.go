@@ -12,9 +12,11 @@ import (
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
+	"github.com/retcon-bench/retcon/transform/flawed/offline"
 )
 
-const controlVersion = "1"
+// controlVersion covers the rules that answer this stage offline.
+var controlVersion = "1+" + offline.Version()
 
 // control asks for an edit of the same kind that contradicts nothing.
 func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {

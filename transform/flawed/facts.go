@@ -13,9 +13,11 @@ import (
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
+	"github.com/retcon-bench/retcon/transform/flawed/offline"
 )
 
-const factsVersion = "1"
+// factsVersion covers the rules that answer this stage offline.
+var factsVersion = "1+" + offline.Version()
 
 // readTries is how often a stage asks again for an answer it cannot read.
 const readTries = 2
@@ -226,9 +228,11 @@ func foldStatement(s string) string {
 	return strings.TrimRight(strings.ToLower(typo(s)), " .;!")
 }
 
-func isPlaceholder(s string) bool {
-	return strings.HasPrefix(s, "<") && strings.HasSuffix(strings.TrimRight(s, "."), ">") || strings.HasPrefix(s, "[[") || strings.HasPrefix(s, "{{")
-}
+// isPlaceholder reports that an answer gave the prompt's own placeholder back:
+// <first line of act 2>, [[statement of F1]], {{line}}.
+func isPlaceholder(s string) bool { return placeholder.MatchString(strings.TrimRight(s, ".")) }
+
+var placeholder = regexp.MustCompile(`^(?:<[^<>\n]{2,120}>|\[\[.*\]\]|\{\{.*\}\})$`)
 
 // isNA reports an answer that says there is none.
 func isNA(s string) bool {

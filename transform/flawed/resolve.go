@@ -14,9 +14,11 @@ import (
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
+	"github.com/retcon-bench/retcon/transform/flawed/offline"
 )
 
-const resolveVersion = "1"
+// resolveVersion covers the rules that answer this stage offline.
+var resolveVersion = "1+" + offline.Version()
 
 // resolve asks for context that explains the error away.
 func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {

@@ -12,9 +12,11 @@ import (
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
+	"github.com/retcon-bench/retcon/transform/flawed/offline"
 )
 
-const rewriteVersion = "1"
+// rewriteVersion covers the rules that answer this stage offline.
+var rewriteVersion = "1+" + offline.Version()
 
 // rewrite asks for the whole story under the counterfactual. What comes back is
 // the counterfactual story; the plot hole is made of its acts 2 and 3.

@@ -81,7 +81,26 @@ func (m *maker) offline(d *schemas.Draft) *offline.Story {
 	for _, mk := range d.Marks {
 		marks = append(marks, byteRange(ix, mk.Bounds))
 	}
-	return offline.Read(fmt.Sprintf("%d/%s", m.cfg.Seed, d.GroupID), d.Title, s, sents, marks)
+	st := offline.Read(fmt.Sprintf("%d/%s", m.cfg.Seed, d.GroupID), d.Title, s, sents, marks)
+	parts := map[string]text.Range{}
+	for _, sec := range d.Sections {
+		parts[sec.ID] = byteRange(ix, sec.Bounds)
+	}
+	var experts []offline.Expert
+	for _, f := range d.SourceFacts {
+		if !f.Explicit {
+			continue
+		}
+		e := offline.Expert{Answers: f.Answers}
+		for _, id := range f.Sections {
+			if r, ok := parts[id]; ok {
+				e.Parts = append(e.Parts, r)
+			}
+		}
+		experts = append(experts, e)
+	}
+	st.Experts(experts)
+	return st
 }
 
 func byteRange(ix *text.Index, b schemas.Bounds) text.Range {

@@ -49,6 +49,9 @@ func (s *Survey) Add(story schemas.Story) {
 		s.names[story.Collection] = c
 	}
 	for _, p := range people {
+		if !p.Sure {
+			continue
+		}
 		c[bearer{p.Name, p.Gender, story.GroupID}] = true
 	}
 	if s.words[story.Collection] == nil {

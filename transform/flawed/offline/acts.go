@@ -5,8 +5,9 @@ package offline
 import "strings"
 
 // Acts returns the sentences that acts 2 and 3 start with. Act 2 starts at a
-// paragraph between 12 and 60 % of the words, where most flips fit; ties go to
-// the place nearest to a quarter. Act 3 starts at the paragraph nearest to
+// paragraph between 12 and 60 % of the words, where most flips fit, and of
+// those where most can be explained away; ties go to the place nearest to a
+// quarter. Act 3 starts at the paragraph nearest to
 // three quarters. Both must be told apart from every other sentence of the
 // story by their words, since an act is found again by its first line. ok is
 // false when the story has no such places.
@@ -35,20 +36,23 @@ func (st *Story) Acts(flips []*Flip) (act2, act3 int, ok bool) {
 		return !st.verse[s]
 	}
 	act2, act3 = -1, -1
-	best := -1
+	best, bestBridged := -1, -1
 	for _, s := range starts {
 		p := share(s)
 		if p < 0.12 || p > 0.60 || !usable(s) {
 			continue
 		}
-		n := 0
+		n, bridged := 0, 0
 		for _, f := range flips {
 			if st.Fits(f, st.Sents[s].Start) {
 				n++
+				if _, _, ok := st.Bridge(f, st.Sents[s].Start); ok {
+					bridged++
+				}
 			}
 		}
-		if n > best || n == best && abs(p-0.25) < abs(share(act2)-0.25) {
-			best, act2 = n, s
+		if n > best || n == best && bridged > bestBridged || n == best && bridged == bestBridged && abs(p-0.25) < abs(share(act2)-0.25) {
+			best, bestBridged, act2 = n, bridged, s
 		}
 	}
 	for _, s := range starts {
@@ -103,6 +107,9 @@ func (st *Story) Flips(people []Person) []*Flip {
 	out = append(out, st.attributes()...)
 	out = append(out, st.counts()...)
 	out = append(out, st.nouns()...)
-	out = append(out, st.names(people)...)
+	// Names are easy, for makers and for readers: one a story is enough.
+	if renames := st.names(people); len(renames) > 0 {
+		out = append(out, renames[st.draw(len(renames), "renames")])
+	}
 	return out
 }

@@ -223,7 +223,7 @@ func (st *Story) unique(h head, plural bool, ms []mention) string {
 	}
 	for _, t := range all {
 		p := st.phrase(t)
-		if p.det == "other" || st.clauseHas(t, others) {
+		if p.det == "other" || st.sentHas(st.toks[t].sent, others) {
 			return "other_one"
 		}
 		if p.det == "a" && t != first && t != all[0] {

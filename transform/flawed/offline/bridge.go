@@ -2,11 +2,309 @@
 
 package offline
 
+import (
+	"slices"
+	"strings"
+)
+
+// pause is a place between two sentences at which time goes by in a story.
+type pause int
+
+const (
+	noPause   pause = iota
+	interval        // after that
+	overnight       // the next morning
+	daytime         // that evening
+	someTime        // one day
+	longTime        // when seven years had passed
+)
+
 // Bridge returns a sentence that tells how and when the fact changed, and the
-// sentence of the source it stands behind. ok is false when no such sentence
-// or no place for it is known.
+// sentence of the source it stands behind: the end of a scene of narration
+// between the last statement before byte act2 and the first flip, where time
+// goes by before the next scene. ok is false when the rules know no such
+// place, or no way in which such a thing changes.
 func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
-	return 0, "", false
+	ev, sup := f.Evidence(act2), f.Supports(act2)
+	if len(ev) == 0 || len(sup) == 0 {
+		return 0, "", false
+	}
+	from, to := ev[len(ev)-1], sup[0]
+	best, at := noPause, -1
+	for i := from; i < to; i++ {
+		if p := st.pauseBehind(i); p > best {
+			best, at = p, i
+		}
+	}
+	spent := best
+	if at < 0 {
+		// No scene ends with time going by. If days were seen to go by since,
+		// the narrator may look back at the end of a line.
+		for i := from + 1; i < to; i++ {
+			spent = max(spent, st.spends(i))
+			if spent >= someTime && st.quietBehind(i) && st.first[i+1]-st.first[from+1] >= asideWords {
+				at = i
+			}
+		}
+	}
+	if at < 0 || f.Class != "colour" && f.Class != "material" && st.death(from, to) {
+		return 0, "", false
+	}
+	t := st.template(f, spent)
+	if t == "" {
+		return 0, "", false
+	}
+	return at, st.fill(t, f, best, st.Sents[at+1].Of(st.Text)), true
+}
+
+// spends reports how much time goes by in sentence i of narration.
+func (st *Story) spends(i int) pause {
+	p := noPause
+	for _, t := range st.wordsIn(i) {
+		if t.speech {
+			continue
+		}
+		switch t.w {
+		case "years", "months", "year", "weeks":
+			p = max(p, longTime)
+		case "days", "month", "week", "journey", "journeyed", "travelled", "traveled", "wandered":
+			p = max(p, someTime)
+		case "morning", "evening", "night", "awoke", "woke", "slept", "midnight", "daybreak":
+			p = max(p, overnight)
+		}
+	}
+	return p
+}
+
+// death reports that somebody dies between two sentences: who is dead changes
+// no more.
+func (st *Story) death(from, to int) bool {
+	for i := from; i <= to; i++ {
+		if st.sentHas(i, deathWords) {
+			return true
+		}
+	}
+	return false
+}
+
+// terms are words of a time to which somebody is bound.
+var terms = set("bound serve served service apprentice apprenticed promised promise sworn swore vow vowed condemned sentenced wait contract term must hired")
+
+var deathWords = set("died dead death tomb grave buried killed slain")
+
+// asideWords is how many words must lie between the statement and an aside.
+const asideWords = 80
+
+// quietBehind reports that sentences i and i+1 are plain narration and that
+// i+1 starts a line.
+func (st *Story) quietBehind(i int) bool {
+	for _, t := range st.wordsIn(i) {
+		if t.speech {
+			return false
+		}
+	}
+	return st.proseBehind(i) && (strings.Contains(st.Text[st.Sents[i].End:st.Sents[i+1].Start], "\n") || st.oneParagraph())
+}
+
+// proseBehind reports that no speech goes on behind sentence i and that i+1 is
+// plain narration.
+func (st *Story) proseBehind(i int) bool {
+	if i+1 >= len(st.Sents) || st.verse[i] || st.verse[i+1] || st.InsideSpeech(i) {
+		return false
+	}
+	next := st.wordsIn(i + 1)
+	if len(next) < 3 || next[0].speech || quoteIn(next[0].sep) && !closes(st.Sents[i].Of(st.Text)) {
+		return false
+	}
+	last := strings.TrimRight(st.Sents[i].Of(st.Text), "\"”’' ")
+	return strings.HasSuffix(last, ".") || strings.HasSuffix(last, "!") || strings.HasSuffix(last, "?")
+}
+
+// closes reports a sentence that ends in a closing quotation mark.
+func closes(s string) bool {
+	return strings.HasSuffix(s, "\"") || strings.HasSuffix(s, "”") || strings.HasSuffix(s, "’") || strings.HasSuffix(s, "'")
+}
+
+// pauseBehind reports how much time goes by between sentences i and i+1. Both
+// are plain narration, and i+1 starts a line.
+func (st *Story) pauseBehind(i int) pause {
+	if !st.proseBehind(i) {
+		return noPause
+	}
+	next := st.wordsIn(i + 1)
+	var w []string
+	for k := 0; k < len(next) && k < 9; k++ {
+		w = append(w, next[k].w)
+	}
+	head := " " + strings.Join(w, " ") + " "
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(head, " "+p+" ") })
+	}
+	starts := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(head, " "+p+" ") })
+	}
+	switch {
+	case has("years", "year", "months", "winter", "summer") && has("after", "when", "passed", "later", "went", "many", "past", "over", "end", "long"):
+		return longTime
+	case starts("one day", "one morning", "one evening", "one night", "one fine", "once", "some time", "not long", "a few days", "a short time", "after some", "after a while", "after a time",
+		"after many", "after several", "after a few", "it happened", "now it happened", "so it happened", "it came to pass", "now it came to pass", "it chanced", "now it chanced", "by and by", "soon after", "soon afterwards", "time went", "time passed",
+		"days", "shortly", "in course", "in the course", "in due", "several days", "at last the day", "on a certain day"):
+		return someTime
+	case starts("next morning", "next day", "the next day", "the next morning", "the following day", "the following morning", "on the following", "on the next", "early next", "early the next", "early in the morning", "in the morning", "at daybreak",
+		"at dawn", "when morning", "the day after", "when the morning", "at sunrise", "as soon as the day", "when day", "on the morrow", "the second day", "on the second day", "the third day", "on the third day"):
+		return overnight
+	case starts("after this", "after that", "afterwards", "at length", "about this time", "when he awoke", "when she awoke", "when they awoke", "when he woke", "when at last",
+		"from that day", "from that time", "after having", "after he had", "after she had", "after they had", "after walking", "after travelling"):
+		return interval
+	case starts("in the evening", "that evening", "at night", "that night", "when evening", "when night", "towards evening", "toward evening", "when it was evening", "in the night", "at midnight"):
+		return daytime
+	}
+	return noPause
+}
+
+// oneParagraph reports a text without lines.
+func (st *Story) oneParagraph() bool { return strings.Count(st.Text, "\n") < 6 }
+
+// whens say when it happened; without a pause the narrator looks back.
+var whens = map[pause][]string{
+	noPause:   {"Now it must be told that in the meantime", "In the meantime, as should be said here,", "By this time, it must be said,"},
+	interval:  {"In the meantime", "About this time"},
+	overnight: {"That same night"},
+	daytime:   {"In the course of the day"},
+	someTime:  {"Not long afterwards", "Soon after this", "A little while afterwards"},
+	longTime:  {"In the course of time", "In the time that followed"},
+}
+
+// template chooses a sentence of bridges.tsv that fits the flip and the pause.
+func (st *Story) template(f *Flip, p pause) string {
+	class := f.Class
+	if n, m := numberWords[f.Old], numberWords[f.New]; n > 0 && m > n {
+		class += "+"
+	}
+	var fits, general []string
+	for _, b := range lexicon().bridges {
+		if b.class != class || !b.groups["*"] && !b.groups[f.group] {
+			continue
+		}
+		switch b.needs {
+		case "days":
+			if p < someTime {
+				continue
+			}
+		case "long":
+			if p < longTime {
+				continue
+			}
+		case "term":
+			if !st.sentHas(f.Changes[0].Sent, terms) {
+				continue
+			}
+		case "magic":
+			if !st.magic() {
+				continue
+			}
+		case "owned":
+			if !slices.ContainsFunc(f.Changes, func(c Change) bool { return c.poss }) {
+				continue
+			}
+		}
+		if b.groups["*"] {
+			general = append(general, b.sentence)
+			continue
+		}
+		fits = append(fits, b.sentence)
+	}
+	if len(fits) == 0 {
+		fits = general
+	}
+	if len(fits) == 0 {
+		return ""
+	}
+	return fits[st.draw(len(fits), "bridge", f.Statement)]
+}
+
+// magic reports a story in which spells are nothing strange.
+func (st *Story) magic() bool {
+	for _, w := range []string{"magic", "spell", "spells", "enchanted", "enchantment", "enchanted", "witch", "fairy", "fairies", "wizard", "sorcerer", "enchantress", "bewitched", "magician", "troll", "transformed"} {
+		if len(st.at[w]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fill makes the sentence of a clause; next is the sentence that it stands
+// before.
+func (st *Story) fill(t string, f *Flip, p pause, next string) string {
+	ws := whens[p]
+	k := st.draw(len(ws), "when", f.Statement)
+	when := ws[k]
+	if first, _, _ := strings.Cut(when, " "); strings.HasPrefix(next, first+" ") {
+		when = ws[(k+1)%len(ws)] // the next sentence starts with the same word
+	}
+	side := 0
+	if p == noPause {
+		side = 1
+	}
+	for {
+		open := strings.IndexByte(t, '[')
+		if open < 0 {
+			break
+		}
+		end := strings.IndexByte(t, ']')
+		t = t[:open] + strings.Split(t[open+1:end], "|")[side] + t[end+1:]
+	}
+	was, one, its := "was", "one", "its"
+	if f.plural {
+		was, one, its = "were", "ones", "their"
+	}
+	old, now := f.Old, f.New
+	switch {
+	case f.Class == "name":
+	case f.Head == f.Old: // the noun itself flips
+		if m := st.lasting(f); m != "" {
+			old, now = m+" "+old, m+" "+now
+		}
+	default:
+		old, now = old+" "+f.Head, now+" "+f.Head
+	}
+	aNew, aOther := article(now), article(f.New)
+	if f.plural {
+		aNew, aOther = now, f.New
+	}
+	d := numberWords[f.New] - numberWords[f.Old]
+	if d < 0 {
+		d = -d
+	}
+	gone := "were"
+	if d == 1 {
+		gone = "was"
+	}
+	return strings.NewReplacer("{old}", old, "{a new}", aNew, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
+		"{less}", numberName(d), "{gone}", gone, "{many}", f.Head).Replace(when + " " + t + ".")
+}
+
+// lasting returns a colour or material that every first mention gives the noun:
+// a golden apple.
+func (st *Story) lasting(f *Flip) string {
+	for _, m := range f.Changes[0].marks {
+		if c := lexicon().class[canonical(m)]; c["material"] || c["colour"] {
+			return m
+		}
+	}
+	return ""
+}
+
+func numberName(n int) string {
+	if n == 1 {
+		return "one"
+	}
+	for w, v := range numberWords {
+		if v == n {
+			return w
+		}
+	}
+	return ""
 }
 
 // InsideSpeech reports whether a speech goes on from sentence i into the next.

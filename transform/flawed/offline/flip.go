@@ -131,6 +131,18 @@ func (st *Story) linked(f *Flip, act2 int) bool {
 			return false
 		}
 	}
+	if f.group == "riding" {
+		// Whoever rides has a horse of his own.
+		n := 0
+		for _, c := range f.Changes {
+			if c.poss {
+				n++
+			}
+		}
+		if n > 1 {
+			return false
+		}
+	}
 	before, owned, marks := 0, false, map[string]bool{}
 	last := 0
 	for _, c := range f.Changes {

@@ -3,8 +3,11 @@
 package offline
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 )
@@ -24,15 +27,24 @@ type line struct {
 	values []string
 }
 
+// bridge is a line of bridges.tsv.
+type bridge struct {
+	class    string
+	groups   map[string]bool
+	needs    string
+	sentence string
+}
+
 type lexica struct {
-	heads  map[string]head            // by singular and by plural
-	values map[string][]line          // by category
-	class  map[string]map[string]bool // value -> classes
-	words  map[string]map[string]bool
-	kin    map[string][]string // value -> words that would be left over
-	nouns  []noun
-	byNoun map[string]noun
-	noun   map[string]bool // singulars and plurals of nouns
+	heads   map[string]head            // by singular and by plural
+	values  map[string][]line          // by category
+	class   map[string]map[string]bool // value -> classes
+	words   map[string]map[string]bool
+	kin     map[string][]string // value -> words that would be left over
+	bridges []bridge
+	nouns   []noun
+	byNoun  map[string]noun
+	noun    map[string]bool // singulars and plurals of nouns
 }
 
 // lexicon parses the embedded tables once. A broken table is a bug of this
@@ -64,6 +76,9 @@ var lexicon = sync.OnceValue(func() *lexica {
 			set[w] = true
 		}
 		l.words[f[0]] = set
+	}
+	for _, f := range table("bridges.tsv", 4) {
+		l.bridges = append(l.bridges, bridge{f[0], set(f[1]), f[2], f[3]})
 	}
 	for _, f := range table("kin.tsv", 2) {
 		l.kin[f[0]] = strings.Fields(f[1])
@@ -97,6 +112,30 @@ func table(name string, columns int) [][]string {
 	}
 	return out
 }
+
+// Version names the rules by their tables: a part of the version of each step
+// that runs them. It changes with every change of a table; rules in code have a
+// number of their own, which whoever changes them raises.
+func Version() string { return rulesVersion + "-" + tables() }
+
+const rulesVersion = "1"
+
+var tables = sync.OnceValue(func() string {
+	h := sha256.New()
+	files, err := fs.Glob(lexiconFS, "lexicon/*")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range files { // in order of their names
+		raw, err := lexiconFS.ReadFile(f)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(h, "%s %d\n", f, len(raw))
+		h.Write(raw)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:8]
+})
 
 // list cuts a cell into words; "-" is an empty cell.
 func list(cell string) []string {

@@ -15,7 +15,9 @@ import (
 type Person struct {
 	Name   string
 	Gender string // f, m
-	toks   []int
+	// Sure says that the name can be nothing but a person's: a name to borrow.
+	Sure bool
+	toks []int
 }
 
 var (
@@ -32,8 +34,9 @@ var (
 	placeWords = set("in at near into through toward towards leave left reach reached")
 	speaking   = set(`said answered asked cried went came had was took saw thought looked ran began gave told replied sat got
 		stood knew laughed called felt could did would put made found heard lay wept rode turned jumped walked`)
-	calling = set("called call calls name names named")
-	naming  = set("because therefore reason meaning means meant nickname nicknamed christened surname surnamed")
+	nobiliary = set("de la le du des von van der den di da del mac ap ben al el o")
+	calling   = set("called call calls name names named")
+	naming    = set("because therefore reason meaning means meant nickname nicknamed christened surname surnamed")
 )
 
 // people finds the story's personal names with one gender.
@@ -79,6 +82,9 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 					return Person{}, false // the goodwife of Kittlerumpit
 				}
 			}
+			if nobiliary[p.w] {
+				return Person{}, false // De la Rue
+			}
 			if placeWords[p.w] || p.w == "the" || p.w == "a" || p.w == "an" {
 				return Person{}, false
 			}
@@ -120,9 +126,9 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 	}
 	switch {
 	case he >= 3 && he >= 3*she:
-		return Person{name, "m", toks}, true
+		return Person{name, "m", of == 0 && agents >= 3, toks}, true
 	case she >= 3 && she >= 3*he:
-		return Person{name, "f", toks}, true
+		return Person{name, "f", of == 0 && agents >= 3, toks}, true
 	}
 	return Person{}, false
 }
@@ -149,6 +155,9 @@ func (st *Story) SmallWords() iter.Seq[string] {
 // names finds renames (rule 8). Candidates are names of other tales of the
 // collection, each with its gender.
 func (st *Story) names(candidates []Person) []*Flip {
+	if st.has("apostle", "apostles", "disciple", "disciples", "bible", "gospel") {
+		return nil // there a name is known from elsewhere
+	}
 	var out []*Flip
 	for _, p := range st.people() {
 		if f := st.rename(p, candidates); f != nil {
@@ -171,13 +180,16 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		if st.sentHas(t.sent, naming) && st.sentHas(t.sent, calling) {
 			return st.turnDown(w, "name", "name_explained")
 		}
+		if np := st.phrase(i); np.det == "the" && st.strangeMods(np) {
+			return st.turnDown(w, "name", "title")
+		}
 		if endsPossessive(st.Text, t.end) {
 			return st.turnDown(w, "name", "odd_possessive")
 		}
 	}
 	for _, n := range st.shuffledPeople(candidates, p.Name) {
 		low := strings.ToLower(n.Name)
-		if n.Gender != p.Gender || low[0] == w[0] || st.has(low) || st.has(low+"'s") {
+		if n.Gender != p.Gender || st.alike(low, p) || low[0] == w[0] || st.has(low) || st.has(low+"'s") {
 			continue
 		}
 		f.New = n.Name
@@ -198,6 +210,20 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		f.Changes = append(f.Changes, Change{Range: text.Range{Start: t.start, End: end}, New: matchCase(st.Text[t.start:end], f.New), Sent: t.sent, Speech: t.speech, Long: t.long, States: true})
 	}
 	return f
+}
+
+// alike reports that the story has another name that starts like a new one:
+// Vanya and Vanoushka would be taken for one.
+func (st *Story) alike(low string, p Person) bool {
+	if len(low) < 3 {
+		return true
+	}
+	for w, at := range st.at {
+		if strings.HasPrefix(w, low[:3]) && st.toks[at[0]].upper && !st.toks[at[0]].head && w != strings.ToLower(p.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (st *Story) shuffledPeople(in []Person, old string) []Person {

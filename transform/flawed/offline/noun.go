@@ -35,19 +35,19 @@ func (st *Story) nouns() []*Flip {
 func (st *Story) noun(n noun) *Flip {
 	lex := lexicon()
 	toks := st.tokensOf(n.one)
-	if n.many != n.one && st.several(toks, n.many) || st.inCompound(n.one) || n.many != n.one && st.inCompound(n.many) {
+	if n.many != n.one && st.several(toks, n.many) || st.parts[n.one] || n.many != n.one && st.parts[n.many] {
 		return st.turnDown(n.one, n.class, "plural")
 	}
 	for i, t := range toks {
 		p := st.phrase(t)
 		switch {
-		case i == 0 && p.det != "a" && !(p.det == "the" && (n.class == "species" || n.class == "role")) && !(p.det == "poss" && n.group == "kin"):
+		case i == 0 && p.det != "a" && !(p.det == "the" && (n.class == "species" || n.class == "role")) && !(p.det == "poss" && n.group == "kin") && !(p.det == "the" && st.expert[n.one]):
 			return st.turnDown(n.one, n.class, "not_introduced")
 		case i == 0 && st.likened(n.class, p):
 			return st.turnDown(n.one, n.class, "likeness")
 		case i > 0 && !p.definite():
 			return st.turnDown(n.one, n.class, "introduced_twice")
-		case p.num >= 0:
+		case p.num >= 0, n.class == "role" && st.nextIs(t, "of"): // a student of medicine
 			return st.turnDown(n.one, n.class, "counted")
 		case st.compound(t) && (i == 0 || lex.noun[st.toks[t+1].w] || lex.heads[st.toks[t+1].w].one != ""):
 			return st.turnDown(n.one, n.class, "compound")
@@ -106,7 +106,7 @@ func (st *Story) noun(n noun) *Flip {
 		c.End = st.toks[t].start + len(n.one) // a possessive ending stays
 		f.Changes = append(f.Changes, c)
 	}
-	f.known = st.phrase(toks[0]).det != "a"
+	f.known = st.phrase(toks[0]).det != "a" && !st.expert[n.one]
 	return f
 }
 
@@ -214,6 +214,11 @@ func (st *Story) compound(t int) bool {
 	return !functionWords[w] && !lexicon().words["verb"][w] && !strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "ing") && !strings.HasSuffix(w, "ly") && !strings.HasSuffix(w, "n't")
 }
 
+// nextIs reports that the word w follows token t.
+func (st *Story) nextIs(t int, w string) bool {
+	return t+1 < len(st.toks) && st.toks[t+1].sent == st.toks[t].sent && st.toks[t+1].sep == "" && st.toks[t+1].w == w
+}
+
 // altered reports that the noun at token t becomes something, or something
 // becomes it, in its own clause (rule 4).
 func (st *Story) altered(t int) bool {
@@ -275,16 +280,6 @@ func (st *Story) nearHas(toks []int, list map[string]bool) bool {
 			if s := st.toks[t].sent + d; s >= 0 && s < len(st.Sents) && st.sentHas(s, list) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// inCompound reports a word that holds w between hyphens.
-func (st *Story) inCompound(w string) bool {
-	for t := range st.at {
-		if strings.Contains(t, "-") && compoundHas(t, w) {
-			return true
 		}
 	}
 	return false

@@ -240,10 +240,8 @@ func (st *Story) looseNumber(old string, ms []countMention) string {
 			return "loose_number"
 		}
 	}
-	for t := range st.at {
-		if strings.Contains(t, "-") && compoundHas(t, old) {
-			return "loose_number"
-		}
+	if st.parts[old] {
+		return "loose_number"
 	}
 	return ""
 }

@@ -20,10 +20,13 @@ type Story struct {
 	toks  []token
 	first []int            // first[i] is the first token of sentence i; len(Sents)+1 entries
 	at    map[string][]int // token indexes by folded word
+	parts map[string]bool  // what hyphens join: milk and white of milk-white
 	verse []bool           // by sentence
 	words int
 
-	coll    string
+	coll   string
+	expert map[string]bool // nouns of experts' answers, see Experts
+
 	refused []string // candidates turned down, with reasons
 }
 
@@ -43,7 +46,7 @@ type token struct {
 // Read makes a Story of a frozen text and its sentences. Marks are byte ranges
 // that are not running prose (verse, letters, headings): nothing flips there.
 func Read(key, title, s string, sents []text.Range, marks []text.Range) *Story {
-	st := &Story{Key: key, Text: s, Title: title, Sents: sents, at: map[string][]int{}}
+	st := &Story{Key: key, Text: s, Title: title, Sents: sents, at: map[string][]int{}, parts: map[string]bool{}}
 	st.tokens()
 	st.speeches()
 	st.lines(marks)
@@ -75,6 +78,11 @@ func (st *Story) tokens() {
 	st.first = append(st.first, len(st.toks))
 	for i := range st.toks {
 		t := &st.toks[i]
+		if st.at[t.w] == nil && strings.Contains(t.w, "-") {
+			for _, part := range strings.Split(t.w, "-") {
+				st.parts[part] = true
+			}
+		}
 		st.at[t.w] = append(st.at[t.w], i)
 		t.head = i == st.first[t.sent] || strings.ContainsAny(t.sep, "\"“‘.!?:") || strings.HasSuffix(t.sep, "'")
 	}
@@ -196,13 +204,8 @@ func (st *Story) wordsIn(i int) []token { return st.toks[st.first[i]:st.first[i+
 // inside a compound joined by hyphens.
 func (st *Story) has(words ...string) bool {
 	for _, w := range words {
-		if len(st.at[w]) > 0 {
+		if len(st.at[w]) > 0 || st.parts[w] {
 			return true
-		}
-		for t := range st.at {
-			if strings.Contains(t, "-") && compoundHas(t, w) {
-				return true
-			}
 		}
 	}
 	return false
@@ -278,4 +281,32 @@ func (st *Story) tokenAt(i int) int {
 func (st *Story) Spoken(i int) bool {
 	t := st.tokenAt(i)
 	return t < len(st.toks) && st.toks[t].speech && (st.toks[t].start <= i || t == 0 || st.toks[t-1].speech)
+}
+
+// Expert is a question that people asked about the story, with the parts of the
+// text that their answers stand in.
+type Expert struct {
+	Answers []string
+	Parts   []text.Range
+}
+
+// Experts tells the story what experts asked about it. A thing that they name
+// in the answer to a question on an early part is one that the story
+// establishes, also where it is not introduced with "a".
+func (st *Story) Experts(facts []Expert) {
+	st.expert = map[string]bool{}
+	for _, f := range facts {
+		early := len(f.Parts) > 0
+		for _, p := range f.Parts {
+			early = early && p.End <= len(st.Text)*6/10
+		}
+		if !early {
+			continue
+		}
+		for _, a := range f.Answers {
+			for _, w := range strings.Fields(fold(a)) {
+				st.expert[strings.Trim(w, ".,;:!?\"'()")] = true
+			}
+		}
+	}
 }
