@@ -672,7 +672,7 @@ func trailingSource(s string) bool {
 	}
 	t := strings.TrimLeft(s, "_([")
 	for _, p := range []string{"From the ", "From ‘", "From '", "From \"", "From “", "From _", "Adapted from", "Translated from", "Translated by", "Taken from", "Abridged from",
-		"Retold from", "From Major", "Source:"} {
+		"Retold from", "From Major", "Source:", "See Notes", "See “", "See _"} {
 		if strings.HasPrefix(t, p) {
 			return titled(t)
 		}

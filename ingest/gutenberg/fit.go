@@ -230,7 +230,12 @@ func (d *doc) verseShare() (verse, all int) {
 func narrative(s string) bool {
 	n, told := 0, 0
 	for r := range text.WordRanges(s) {
-		n++
+		if n++; n > 2000 {
+			break // a sample will do
+		}
+		if r.Len() > 9 {
+			continue
+		}
 		switch strings.ToLower(strings.Trim(r.Of(s), ".,;:!?\"'”“’‘()_-")) {
 		case "he", "she", "him", "his", "her", "they", "them", "said", "i", "you", "my", "me", "your", "asked", "replied", "went", "came", "told", "saw":
 			told++

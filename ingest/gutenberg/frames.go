@@ -31,7 +31,7 @@ func (o *outline) findFrame(d *doc) {
 	// The two ends are enough to see who is in a tale, and some tales to see who
 	// is in most.
 	spread := map[string]int{}
-	step, seen := 1+len(tales)/24, 0
+	step, seen := 1+len(tales)/16, 0
 	for k := 0; k < len(tales); k += step {
 		r := o.regions[tales[k]]
 		seen++
@@ -50,6 +50,7 @@ func (o *outline) findFrame(d *doc) {
 	}
 	slices.Sort(people)
 	density := make([]int, len(tales))
+	together := make([]bool, len(tales))
 	for k, i := range tales {
 		r := o.regions[i]
 		all, words := d.names(r.text, r.to), 0
@@ -58,17 +59,20 @@ func (o *outline) findFrame(d *doc) {
 				words += 1 + int(d.lines[l].width)/6
 			}
 		}
-		n := 0
+		n, present := 0, 0
 		for _, p := range people {
 			n += all[p]
+			if all[p]*1000 >= 4*words {
+				present++
+			}
 		}
+		// One name alone may be a tale's hero.
+		together[k] = present >= 2
 		density[k] = 1000 * n / max(1, words)
 	}
-	sorted := slices.Clone(density)
-	slices.Sort(sorted)
-	middle := sorted[len(sorted)/2]
+	middle := slices.Sorted(slices.Values(density))[len(density)/2]
 	for k, i := range tales {
-		if density[k] >= frameDensity && density[k] >= 3*middle {
+		if together[k] && density[k] >= frameDensity && density[k] >= 3*middle {
 			o.regions[i].kind = kindFrame
 		}
 	}

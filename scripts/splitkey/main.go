@@ -212,8 +212,14 @@ func judge(corpora string, rows []row) (result, error) {
 		}
 		res.right++
 	}
+	either := map[string]bool{} // may be a story or not
+	for _, k := range rows {
+		if k.kind == "either" {
+			either[fold(k.title)] = true
+		}
+	}
 	for _, g := range stories {
-		if !g.used {
+		if !g.used && !either[fold(g.s.Title)] {
 			res.extra = append(res.extra, fmt.Sprintf("%s (%d words)", g.s.Title, g.s.Words))
 		}
 	}
@@ -240,7 +246,7 @@ func leaks(data []byte, rows []row, bk gutenberg.Book) []string {
 	}
 	var out []string
 	for _, k := range rows {
-		if k.kind == "tale" || k.kind == "frame" {
+		if k.kind == "tale" || k.kind == "frame" || k.kind == "either" {
 			continue
 		}
 		start, end := offset(k.start), offset(k.end+1)
