@@ -3,6 +3,7 @@
 package scoring
 
 import (
+	"encoding/json"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -30,6 +31,28 @@ type Comparison struct {
 	SE              float64 // bootstrap standard error of Diff
 	Detectable      float64 // smallest difference found with 80 % power at 5 %, two-sided
 	Groups          int
+}
+
+// MarshalJSON writes undefined numbers as null.
+func (c Comparison) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Metric          string   `json:"metric"`
+		A               string   `json:"a"`
+		B               string   `json:"b"`
+		Diff            Score    `json:"difference"`
+		Permutation     *float64 `json:"p_permutation"`
+		PermutationHolm *float64 `json:"p_permutation_holm"`
+		McNemar         *float64 `json:"p_mcnemar"`
+		McNemarHolm     *float64 `json:"p_mcnemar_holm"`
+		OnlyA           int      `json:"only_a"`
+		OnlyB           int      `json:"only_b"`
+		SE              *float64 `json:"se"`
+		Detectable      *float64 `json:"detectable"`
+		Groups          int      `json:"groups"`
+	}{
+		c.Metric, c.A, c.B, c.Diff, nullable(c.Permutation), nullable(c.PermutationHolm), nullable(c.McNemar), nullable(c.McNemarHolm),
+		c.OnlyA, c.OnlyB, nullable(c.SE), nullable(c.Detectable), c.Groups,
+	})
 }
 
 // detect is z(0.975) + z(0.80).
@@ -268,9 +291,10 @@ type Detected struct {
 // RateComparison is the study of figure 2: how often errors are claimed in
 // generated texts, against the human originals.
 type RateComparison struct {
-	Base, Rate Score // share with a claimed error, of the texts answered
-	Diff       Score // Rate - Base
-	Ratio      Score // Rate / Base; undefined where Base is 0
+	Base  Score `json:"originals"`  // share of originals with a claimed error, of those answered
+	Rate  Score `json:"texts"`      // the same of the texts
+	Diff  Score `json:"difference"` // Rate - Base
+	Ratio Score `json:"ratio"`      // Rate / Base; undefined where Base is 0
 }
 
 // CompareRates compares claims in texts with claims in the originals they were

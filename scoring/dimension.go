@@ -4,6 +4,7 @@ package scoring
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -23,6 +24,15 @@ type Slice struct {
 	Value  string
 	Tally  Tally
 	Scores []Score
+}
+
+// MarshalJSON writes the part's name, confusion table and scores.
+func (s Slice) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Value     string    `json:"value"`
+		Confusion Confusion `json:"confusion"`
+		Scores    []Score   `json:"scores"`
+	}{s.Value, s.Tally.Confusion(), s.Scores})
 }
 
 // By scores each part of a dimension. Accuracy over parts that hold positives

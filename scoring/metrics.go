@@ -18,8 +18,6 @@ type Metric struct {
 	of func(*Tally) (value, n float64)
 	// answered tells that rows without a readable answer are not in n.
 	answered bool
-	// side tells that localisation enters, so that the scorer matters.
-	side bool
 	// right is the row's outcome where the metric is a share of right rows.
 	right func(*Verdict) bool
 }
@@ -37,10 +35,6 @@ func (m Metric) Score(t Tally) Score {
 	return s
 }
 
-// ScorerMatters reports whether the value depends on the [Scorer]'s mapping
-// of quotes, not on labels alone.
-func (m Metric) ScorerMatters() bool { return m.side }
-
 func share(name, title, doc string, of func(t *Tally) (part, whole float64)) Metric {
 	return Metric{Name: name, Title: title, Doc: doc, of: func(t *Tally) (float64, float64) {
 		a, b := of(t)
@@ -48,9 +42,7 @@ func share(name, title, doc string, of func(t *Tally) (part, whole float64)) Met
 	}}
 }
 
-func (m Metric) onAnswered() Metric { m.answered = true; return m }
-func (m Metric) ofSides() Metric    { m.side = true; return m }
-
+func (m Metric) onAnswered() Metric                        { m.answered = true; return m }
 func (m Metric) overRows(right func(*Verdict) bool) Metric { m.right = right; return m }
 
 // The metrics. P and N below are the numbers of positive and negative rows; a
@@ -73,13 +65,13 @@ var (
 			return ratio(2*t[countTP], t[countTP]+t[countFP]+t[countPos]), t[countRows]
 		}}
 	CEEvalPos = share("ceeval_pos", "CEEval-Pos", "positives found with both sides hit, of all positives",
-		func(t *Tally) (float64, float64) { return t[countLocalised], t[countPos] }).ofSides()
+		func(t *Tally) (float64, float64) { return t[countLocalised], t[countPos] })
 	CEEvalFull = share("ceeval_full", "CEEval-Full", "positives found with both sides hit and negatives passed, of all rows",
-		func(t *Tally) (float64, float64) { return t[countLocalised] + t[countTN], t[countRows] }).ofSides().overRows((*Verdict).Full)
+		func(t *Tally) (float64, float64) { return t[countLocalised] + t[countTN], t[countRows] }).overRows((*Verdict).Full)
 	TrueNegativeRate = share("true_negative_rate", "TNR", "negatives passed, of all negatives: TN/N",
 		func(t *Tally) (float64, float64) { return t[countTN], t[countRows] - t[countPos] })
 	BalancedCEEval = Metric{Name: "balanced_ceeval", Title: "Balanced CEEval",
-		Doc: "harmonic mean of CEEval-Pos and TNR: saying no to everything scores 0", side: true,
+		Doc: "harmonic mean of CEEval-Pos and TNR: saying no to everything scores 0",
 		of: func(t *Tally) (float64, float64) {
 			p := ratio(t[countLocalised], t[countPos])
 			n := ratio(t[countTN], t[countRows]-t[countPos])
@@ -89,21 +81,21 @@ var (
 			return 2 * p * n / (p + n), t[countRows]
 		}}
 	Strict = share("strict", "Strict", "CEEval-Full with every sentence named a gold one",
-		func(t *Tally) (float64, float64) { return t[countStrict] + t[countTN], t[countRows] }).ofSides().overRows((*Verdict).Strict)
+		func(t *Tally) (float64, float64) { return t[countStrict] + t[countTN], t[countRows] }).overRows((*Verdict).Strict)
 	StrictPos = share("strict_pos", "Strict-Pos", "CEEval-Pos with every sentence named a gold one",
-		func(t *Tally) (float64, float64) { return t[countStrict], t[countPos] }).ofSides()
+		func(t *Tally) (float64, float64) { return t[countStrict], t[countPos] })
 	ErrorHit = share("error_hit", "Error side", "positives found with a gold error sentence named, of all positives",
-		func(t *Tally) (float64, float64) { return t[countErrorHit], t[countPos] }).ofSides()
+		func(t *Tally) (float64, float64) { return t[countErrorHit], t[countPos] })
 	ContradictedHit = share("contradicted_hit", "Contradicted side", "positives found with a gold contradicted sentence named, of all positives",
-		func(t *Tally) (float64, float64) { return t[countContraHit], t[countPos] }).ofSides()
+		func(t *Tally) (float64, float64) { return t[countContraHit], t[countPos] })
 	Localisation = share("localisation", "Localisation", "both sides hit, of the positives found: the label put aside",
-		func(t *Tally) (float64, float64) { return t[countLocalised], t[countTP] }).ofSides().onAnswered()
+		func(t *Tally) (float64, float64) { return t[countLocalised], t[countTP] }).onAnswered()
 	SentenceF1 = share("sentence_f1", "Sentence F1", "mean over positives of the two sides' mean sentence F1; 0 where the error was not found",
-		func(t *Tally) (float64, float64) { return t[countF1], t[countPos] }).ofSides()
+		func(t *Tally) (float64, float64) { return t[countF1], t[countPos] })
 	UnmappedRate = share("unmapped_rate", "Unmapped", "quotes that map to no sentence, of all quotes of claimed errors",
-		func(t *Tally) (float64, float64) { return t[countUnmapped], t[countQuotes] }).ofSides().onAnswered()
+		func(t *Tally) (float64, float64) { return t[countUnmapped], t[countQuotes] }).onAnswered()
 	OverQuoteRate = share("over_quote_rate", "Over-quoted", "claimed errors with more than 5 sentences on a side",
-		func(t *Tally) (float64, float64) { return t[countOver], t[countTP] + t[countFP] }).ofSides().onAnswered()
+		func(t *Tally) (float64, float64) { return t[countOver], t[countTP] + t[countFP] }).onAnswered()
 	InconsistentRate = share("inconsistent_rate", "Inconsistent", "answers \"no error\" that quote lines all the same",
 		func(t *Tally) (float64, float64) { return t[countInconsistent], t[countTN] + t[countFN] }).onAnswered()
 	PairedAccuracy = share("paired_accuracy", "Paired accuracy", "matched groups (a positive and its negatives) with every label right",

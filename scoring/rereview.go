@@ -80,16 +80,17 @@ type Review struct {
 
 // ReviewRow is one system's line in table E.3 and in the table of error kinds.
 type ReviewRow struct {
-	Model, Prompt string
-	Claims        int // all claims, reviewed or not
-	Reviewed      int // with a decision
-	Accepted      int
-	Rate          Score // Accepted/Reviewed
+	Model    string `json:"model"`
+	Prompt   string `json:"prompt"`
+	Claims   int    `json:"claims"`   // all claims, reviewed or not
+	Reviewed int    `json:"reviewed"` // with a decision
+	Accepted int    `json:"accepted"`
+	Rate     Score  `json:"rate"` // Accepted/Reviewed
 	// Kinds counts rejected claims by [schemas.ErrorKinds]: the kind that
 	// more than half of the annotators who rejected the claim gave.
-	Kinds map[string]int
+	Kinds map[string]int `json:"kinds"`
 	// NoKind counts rejected claims whose annotators named none or disagreed.
-	NoKind int
+	NoKind int `json:"no_kind"`
 }
 
 // Rereview counts the votes on claims. Undecided claims are not reviewed yet;

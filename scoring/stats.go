@@ -4,6 +4,7 @@ package scoring
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
 
@@ -56,6 +57,16 @@ type Correlation struct {
 	T float64 // with N-2 degrees of freedom
 	P float64 // two-sided
 	N int
+}
+
+// MarshalJSON writes undefined numbers as null.
+func (c Correlation) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		R *float64 `json:"r"`
+		T *float64 `json:"t"`
+		P *float64 `json:"p"`
+		N int      `json:"n"`
+	}{nullable(c.R), nullable(c.T), nullable(c.P), c.N})
 }
 
 // PointBiserial correlates a yes/no outcome with a number: Pearson's r with

@@ -96,8 +96,12 @@ func (t *Tally) plus(u *Tally) {
 
 // Confusion are the cells of a confusion table.
 type Confusion struct {
-	TP, FP, TN, FN               int
-	UnansweredPos, UnansweredNeg int
+	TP            int `json:"tp"`
+	FP            int `json:"fp"`
+	TN            int `json:"tn"`
+	FN            int `json:"fn"`
+	UnansweredPos int `json:"unanswered_pos"`
+	UnansweredNeg int `json:"unanswered_neg"`
 }
 
 // Confusion returns the cells of the tally.

@@ -39,20 +39,21 @@ func main() {
 	stories := flag.Int("stories", 414, "stories")
 	dir := flag.String("dir", "", "working folder; empty = a temporary one, removed at the end")
 	python := flag.String("python", "", "python with scikit-learn and pyarrow; empty = time Go alone")
+	only := flag.String("only", "", "jsonl or parquet; empty = both")
 	one := flag.Bool("score", false, "score two files, rows and predictions, and print the figures: what is timed")
 	flag.Parse()
 	var err error
 	if *one {
 		err = score(flag.Arg(0), flag.Arg(1))
 	} else {
-		err = run(*n, *stories, *dir, *python)
+		err = run(*n, *stories, *dir, *python, *only)
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(n, stories int, dir, python string) error {
+func run(n, stories int, dir, python, only string) error {
 	if dir == "" {
 		tmp, err := os.MkdirTemp("", "score-bench")
 		if err != nil {
@@ -72,6 +73,9 @@ func run(n, stories int, dir, python string) error {
 	fmt.Printf("%d predictions of %d stories, %d cores\n", n, stories, runtime.GOMAXPROCS(0))
 	fmt.Printf("%-22s %9s %10s %10s\n", "", "MB", "wall s", "CPU s")
 	for _, f := range []string{lines, pq} {
+		if only != "" && !strings.HasSuffix(f, only) {
+			continue
+		}
 		st, err := os.Stat(f)
 		if err != nil {
 			return err
