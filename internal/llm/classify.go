@@ -5,6 +5,7 @@ package llm
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,6 +14,12 @@ import (
 // looks at nothing but the request, the answer and the model's declared
 // abilities, so a stored answer is classified again with the same result.
 func Classify(m Model, req Request, a Answer) (*Reply, Outcome, string) {
+	return classify(m, req, a, 0)
+}
+
+// classify is Classify with the quick estimate of the prompt's tokens, if there
+// is one.
+func classify(m Model, req Request, a Answer, rough int) (*Reply, Outcome, string) {
 	if a.Error != nil {
 		return nil, errorOutcome(a.Error), a.Error.Error()
 	}
@@ -41,7 +48,7 @@ func Classify(m Model, req Request, a Answer) (*Reply, Outcome, string) {
 	case blank(text):
 		return nil, Empty, "no content"
 	}
-	if est, cut := promptCut(req, a.Usage); cut {
+	if est, cut := promptCut(req, a.Usage, rough); cut {
 		return nil, PromptCut, "the prompt has about " + strconv.Itoa(est) + " tokens, the server counted " + strconv.Itoa(a.Usage.PromptTokens) +
 			": raise the server's context size or declare the model's context"
 	}
@@ -80,18 +87,19 @@ func errorOutcome(e *CallError) Outcome {
 // blank reports whether a text shows nothing: white space, zero-width signs,
 // or an end-of-text mark that the server forgot to take off.
 func blank(s string) bool {
-	s = strings.Map(func(r rune) rune {
-		switch r {
-		case '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff', 0:
-			return -1
+	for i, r := range s {
+		switch {
+		case r == '\u200b' || r == '\u200c' || r == '\u200d' || r == '\u2060' || r == '\ufeff' || r == 0 || unicode.IsSpace(r):
+			continue
+		case r == '<' && len(s)-i < 40:
+			switch strings.TrimSpace(s[i:]) {
+			case "<|im_end|>", "<|endoftext|>", "</s>", "<|eot_id|>", "<eos>":
+				return true
+			}
 		}
-		return r
-	}, s)
-	switch strings.TrimSpace(s) {
-	case "", "<|im_end|>", "<|endoftext|>", "</s>", "<|eot_id|>", "<eos>":
-		return true
+		return false
 	}
-	return false
+	return true
 }
 
 // structured reports whether a text has the marks of an answer in form.

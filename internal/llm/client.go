@@ -186,9 +186,15 @@ func (c *Client) Ask(ctx context.Context, req Request) (Exchange, error) {
 		return ex, err
 	}
 	ex.Answer, ex.Cached = rec.Answer, rec.cached
-	if rec.Class == Pending || rec.Class == NoRule {
+	switch {
+	case rec.Class == Pending || rec.Class == NoRule:
 		ex.Outcome, ex.Reason = rec.Class, rec.reason
-	} else {
+	case rec.made != nil && rec.made.reply == nil:
+		ex.Outcome, ex.Reason = rec.made.outcome, rec.made.reason
+	case rec.made != nil:
+		reply := *rec.made.reply // others who waited get their own
+		ex.Reply, ex.Outcome = &reply, OK
+	default:
 		// Classes are made anew from the raw answer: a better classifier serves
 		// old answers too.
 		ex.Reply, ex.Outcome, ex.Reason = Classify(m, req, rec.Answer)
@@ -317,7 +323,7 @@ func (c *Client) fly(ctx context.Context, m Model, req Request, key Key) (Record
 	}()
 	c.asked(req)
 
-	rec, err := c.attempts(ctx, m, l, &placed, req, rec, prompt+answer)
+	rec, err := c.attempts(ctx, m, l, &placed, req, rec, prompt, prompt+answer)
 	if err != nil {
 		return rec, c.halt(err)
 	}
@@ -333,7 +339,7 @@ func (c *Client) fly(ctx context.Context, m Model, req Request, key Key) (Record
 
 // attempts tries one request until it is answered, refused for good, or given
 // up. The caller has a place in the lane; placed says whether it still does.
-func (c *Client) attempts(ctx context.Context, m Model, l *lane, placed *bool, req Request, rec Record, tokens int) (Record, error) {
+func (c *Client) attempts(ctx context.Context, m Model, l *lane, placed *bool, req Request, rec Record, prompt, tokens int) (Record, error) {
 	timeout := defaultTimeout
 	if m.TimeoutSeconds > 0 {
 		timeout = time.Duration(m.TimeoutSeconds) * time.Second
@@ -370,7 +376,9 @@ func (c *Client) attempts(ctx context.Context, m Model, l *lane, placed *bool, r
 			l.success(a.Usage.PromptTokens + a.Usage.CompletionTokens - tokens)
 			c.answered()
 			rec.Answer = a
-			_, rec.Class, _ = Classify(m, req, a)
+			made := &classified{}
+			made.reply, made.outcome, made.reason = classify(m, req, a, prompt)
+			rec.Class, rec.made = made.outcome, made
 			if rec.Class == Empty && empties < emptyRetries && ctx.Err() == nil && c.budget.roomy() {
 				empties++
 				continue

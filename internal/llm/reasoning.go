@@ -23,6 +23,9 @@ var thinkTags = [][2]string{
 // to think and the server has not split already, or, undeclared, if the tag
 // ends a line; a sentence with a tag in its middle stays.
 func splitReasoning(text string, thinking, alreadySplit bool) (answer, reasoning string, open bool) {
+	if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '[') < 0 && strings.IndexByte(text, "◁"[0]) < 0 {
+		return text, "", false // most answers
+	}
 	rest := strings.TrimLeft(text, " \t\r\n\ufeff")
 	for {
 		tag, ok := leadingThink(rest)

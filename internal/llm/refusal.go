@@ -53,5 +53,28 @@ func LooksLikeRefusal(text string) bool {
 	if t == "" || utf8.RuneCountInString(t) > refusalMax {
 		return false
 	}
-	return refusalRE.MatchString(t)
+	return mayRefuse(t) && refusalRE.MatchString(t)
+}
+
+// mayRefuse looks at the first letters only: most answers do not begin like a
+// refusal, and the expression costs 20 µs.
+func mayRefuse(t string) bool {
+	if t[0] >= utf8.RuneSelf {
+		return true
+	}
+	const longest = 12
+	head := strings.ToLower(t[:min(len(t), longest)])
+	for _, p := range refusalHeads {
+		if strings.HasPrefix(head, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusalHeads are the beginnings of everything that refusalRE matches, where
+// it begins with ASCII.
+var refusalHeads = []string{
+	"i ", "i'", "i\xe2", "we ", "we'", "we\xe2", "sorry", "apolog", "my apolog", "unfortun", "regrett", "as a",
+	"this ", "the ", "your ", "es tut", "je ", "d", "lo ", "mi ", "sinto",
 }

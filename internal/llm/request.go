@@ -136,12 +136,12 @@ const keyVersion = "retcon-llm-key/1"
 // id, template hash and rule are not in it, so that an answer serves whoever
 // asks the same question (ground.md, "Model calls").
 func (r Request) Key() Key {
-	w := keyWriter{h: sha256.New()}
+	w := &keyWriter{h: sha256.New()}
 	w.str(keyVersion)
 	w.str(r.Stage)
 	w.str(r.Model)
 	w.str(r.Revision)
-	r.Params.writeKey(&w)
+	r.Params.writeKey(w)
 	w.str(strconv.Itoa(r.Sample))
 	w.num(len(r.Messages))
 	for _, m := range r.Messages {
@@ -187,18 +187,21 @@ func (p Params) writeKey(w *keyWriter) {
 // keyWriter hashes parts so that no two lists of parts run together.
 type keyWriter struct {
 	h   hash.Hash
-	buf [8]byte
+	buf [512]byte // strings go through it, since hash.Hash takes bytes only
 }
 
 func (w *keyWriter) num(n int) {
 	binary.BigEndian.PutUint64(w.buf[:], uint64(n))
-	w.h.Write(w.buf[:])
+	w.h.Write(w.buf[:8])
 }
 
 func (w *keyWriter) str(s string) {
 	w.num(len(s))
-	// hash.Hash has no WriteString; a prompt of 30 KB is worth no unsafe code.
-	w.h.Write([]byte(s))
+	for len(s) > 0 {
+		n := copy(w.buf[:], s)
+		w.h.Write(w.buf[:n])
+		s = s[n:]
+	}
 }
 
 // CanonicalJSON returns the JSON value with sorted keys, no white space, no

@@ -24,6 +24,14 @@ type Record struct {
 
 	cached bool
 	reason string
+	made   *classified // when this process classified the answer already
+}
+
+// classified is what Classify returned.
+type classified struct {
+	reply   *Reply
+	outcome Outcome
+	reason  string
 }
 
 func newRecord(key Key, req Request) Record {

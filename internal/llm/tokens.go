@@ -15,56 +15,77 @@ import (
 // within a tenth on English prose and costs 5 µs for 2 KB. Plans and the
 // verdict that a server cut a prompt need a better one, CountTokens.
 
-// RoughTokens estimates the tokens of a text by its shape.
-func RoughTokens(s string) int {
-	n, word, digits := 0, 0, 0
-	flush := func() {
-		if word > 0 {
-			n += 1 + (word-1)/7 // words of up to seven letters are mostly one token
-			word = 0
-		}
-		if digits > 0 {
-			n += (digits + 2) / 3
-			digits = 0
+// Kinds of ASCII bytes to RoughTokens.
+const (
+	kindSign = iota
+	kindLetter
+	kindDigit
+	kindBlank
+)
+
+var kinds = func() (k [utf8.RuneSelf]uint8) {
+	for c := range k {
+		switch {
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+			k[c] = kindLetter
+		case c >= '0' && c <= '9':
+			k[c] = kindDigit
+		case c == ' ':
+			k[c] = kindBlank
 		}
 	}
+	return k
+}()
+
+// RoughTokens estimates the tokens of a text by its shape: a word is a token
+// for each seven letters begun, a number one for each three digits, a sign or a
+// line break one.
+func RoughTokens(s string) int {
+	n := 0
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
-			i++
-			switch {
-			case c|0x20 >= 'a' && c|0x20 <= 'z':
-				if digits > 0 {
-					flush()
+			switch kinds[c] {
+			case kindLetter:
+				start := i
+				for i++; i < len(s) && s[i] < utf8.RuneSelf && kinds[s[i]] == kindLetter; i++ {
 				}
-				word++
-			case c >= '0' && c <= '9':
-				if word > 0 {
-					flush()
+				n += (i - start + 6) / 7
+			case kindDigit:
+				start := i
+				for i++; i < len(s) && s[i] < utf8.RuneSelf && kinds[s[i]] == kindDigit; i++ {
 				}
-				digits++
-			case c == ' ':
-				flush()
-			case c == '\n':
-				flush()
-				n++
+				n += (i - start + 2) / 3
+			case kindBlank:
+				i++
 			default:
-				flush()
+				i++
 				n++
 			}
 			continue
 		}
+		// A letter of another alphabet: of a word that goes on, or a sign of its
+		// own (Chinese).
 		r, size := utf8.DecodeRuneInString(s[i:])
 		i += size
 		switch {
-		case unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Cyrillic, r) || unicode.Is(unicode.Greek, r):
-			word += 2
+		case unicode.Is(unicode.Latin, r):
+			n++ // it cuts the word in two
+		case unicode.Is(unicode.Cyrillic, r) || unicode.Is(unicode.Greek, r):
+			letters := 1
+			for i < len(s) {
+				r, size := utf8.DecodeRuneInString(s[i:])
+				if !unicode.IsLetter(r) || r < utf8.RuneSelf {
+					break
+				}
+				letters++
+				i += size
+			}
+			n += (letters + 2) / 3
 		default:
-			flush()
 			n++
 		}
 	}
-	flush()
 	return n
 }
 
@@ -103,9 +124,9 @@ func sumTokens(req Request, count func(string) int) int {
 }
 
 // promptCut reports whether the server saw far fewer tokens than the prompt
-// has, and our own estimate. Vocabularies differ, English ones by less than a
+// has, and our own estimate; rough is the quick one, 0 if not made yet. Vocabularies differ, English ones by less than a
 // quarter; a prompt cut to a round context window is caught nearer.
-func promptCut(req Request, u Usage) (estimate int, cut bool) {
+func promptCut(req Request, u Usage, rough int) (estimate int, cut bool) {
 	const slack = 64 // frames of messages, short prompts
 	seen := u.PromptTokens
 	if u.CachedTokens > seen {
@@ -121,7 +142,10 @@ func promptCut(req Request, u Usage) (estimate int, cut bool) {
 		round := seen >= 512 && seen&(seen-1) == 0
 		return float64(seen) < 0.70*float64(est) || round && float64(seen) < 0.95*float64(est)
 	}
-	if rough := RoughPromptTokens(req); !suspicious(rough * 11 / 10) {
+	if rough == 0 {
+		rough = RoughPromptTokens(req)
+	}
+	if !suspicious(rough * 11 / 10) {
 		return rough, false
 	}
 	est := PromptTokens(req)

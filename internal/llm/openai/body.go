@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/retcon-bench/retcon/internal/llm"
@@ -79,20 +80,11 @@ func Body(m llm.Model, req llm.Request) ([]byte, error) {
 	return f.json()
 }
 
-// message has its keys in their order.
-type message struct {
-	Content string `json:"content"`
-	Role    string `json:"role"`
-}
-
-func messages(m llm.Model, in []llm.Message) []message {
-	out := make([]message, len(in))
-	for i, msg := range in {
-		out[i] = message{msg.Content, msg.Role}
-	}
+func messages(m llm.Model, in []llm.Message) []llm.Message {
+	out := slices.Clone(in)
 	if m.NoSystem {
 		var system []string
-		out = slices.DeleteFunc(out, func(msg message) bool {
+		out = slices.DeleteFunc(out, func(msg llm.Message) bool {
 			if msg.Role == "system" {
 				system = append(system, msg.Content)
 			}
@@ -100,10 +92,10 @@ func messages(m llm.Model, in []llm.Message) []message {
 		})
 		if len(system) > 0 {
 			text := strings.Join(system, "\n\n")
-			if i := slices.IndexFunc(out, func(msg message) bool { return msg.Role == "user" }); i >= 0 {
+			if i := slices.IndexFunc(out, func(msg llm.Message) bool { return msg.Role == "user" }); i >= 0 {
 				out[i].Content = text + "\n\n" + out[i].Content
 			} else {
-				out = append([]message{{text, "user"}}, out...)
+				out = append([]llm.Message{{Role: "user", Content: text}}, out...)
 			}
 		}
 	}
@@ -171,11 +163,44 @@ func (f fields) merge(k string, v any) error {
 }
 
 func (f fields) json() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(map[string]any(f)); err != nil {
-		return nil, err
+	size := 256
+	if ms, ok := f["messages"].([]llm.Message); ok {
+		for _, m := range ms {
+			size += len(m.Content) + len(m.Content)/16 + 64
+		}
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	b := append(make([]byte, 0, size), '{')
+	for i, k := range slices.Sorted(maps.Keys(f)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendQuoted(b, k), ':')
+		switch v := f[k].(type) {
+		case string:
+			b = appendQuoted(b, v)
+		case int:
+			b = strconv.AppendInt(b, int64(v), 10)
+		case []llm.Message:
+			b = append(b, '[')
+			for j, m := range v {
+				if j > 0 {
+					b = append(b, ',')
+				}
+				b = append(b, `{"content":`...)
+				b = appendQuoted(b, m.Content)
+				b = append(b, `,"role":`...)
+				b = append(appendQuoted(b, m.Role), '}')
+			}
+			b = append(b, ']')
+		default:
+			var buf bytes.Buffer
+			enc := json.NewEncoder(&buf)
+			enc.SetEscapeHTML(false)
+			if err := enc.Encode(v); err != nil { // its maps come out in key order
+				return nil, fmt.Errorf("field %s: %w", k, err)
+			}
+			b = append(b, bytes.TrimRight(buf.Bytes(), "\n")...)
+		}
+	}
+	return append(b, '}'), nil
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -397,13 +398,60 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}`), 200)
 	f.Add([]byte(`{"error":{"message":"x","code":"y","param":null}}`), 400)
 	f.Add([]byte(`{"detail":[{"loc":["body"]}]}`), 422)
+	f.Add([]byte(`{"choices":[{"message":{"content":"a\ud83d\ude00\ud83d\n\\\"b"},"logprobs":{"a":[1,{"b":"]"}]}}]}`), 0)
 	f.Fuzz(func(t *testing.T, body []byte, status int) {
-		if a, err := ParseResponse(body); err == nil && a.Error != nil {
+		a, err := ParseResponse(body)
+		if err == nil && a.Error != nil {
 			t.Error("an answer that is an error")
 		}
-		err := ParseError(status, http.Header{"Retry-After": {string(body)}}, body)
+		// What encoding/json takes we take, to the same text.
+		var want struct {
+			Choices []struct {
+				Message      struct{ Content string }
+				FinishReason string `json:"finish_reason"`
+				Error        any
+			}
+		}
+		if json.Unmarshal(body, &want) == nil && utf8.Valid(body) && len(want.Choices) > 0 && plainKeys(body) {
+			if c := want.Choices[0]; c.Error == nil && (err != nil || a.Text != c.Message.Content || a.FinishReason != c.FinishReason) {
+				t.Errorf("%q: %+v, %v", body, a, err)
+			}
+		}
+		err = ParseError(status, http.Header{"Retry-After": {string(body)}}, body)
 		if err == nil || AsCallError(err).RetryAfter < 0 {
 			t.Error(err)
+		}
+	})
+}
+
+// plainKeys reports whether our keys stand once and in lower case: we take
+// neither another case nor the last of two for the same.
+func plainKeys(b []byte) bool {
+	low := bytes.ToLower(b)
+	for _, k := range []string{"choices", "message", "content", "finish_reason", "error"} {
+		if bytes.Count(low, []byte(k)) > 1 || bytes.Count(b, []byte(k)) != bytes.Count(low, []byte(k)) {
+			return false
+		}
+	}
+	return !bytes.Contains(b, []byte("\\u")) && !bytes.ContainsAny(b, "ſK") && !bytes.Contains(b, []byte("null"))
+}
+
+func FuzzQuote(f *testing.F) {
+	f.Add("a\"b\\\n\t\x01\u2028<&>é👒\xff\x7f")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := appendQuoted(nil, s)
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(s); err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.TrimSuffix(b.String(), "\n"); string(got) != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		back, err := (&cursor{b: got}).str()
+		if utf8.ValidString(s) && (err != nil || back != s) {
+			t.Errorf("%q came back as %q, %v", s, back, err)
 		}
 	})
 }

@@ -18,42 +18,6 @@ import (
 	"github.com/retcon-bench/retcon/internal/llm"
 )
 
-// response is a chat completion, in the spellings of all servers. Fields that
-// servers write in several types are read by types of our own.
-type response struct {
-	ID          text            `json:"id"`
-	Model       text            `json:"model"`
-	Fingerprint text            `json:"system_fingerprint"`
-	Tier        text            `json:"service_tier"`
-	Provider    text            `json:"provider"`
-	Choices     []choice        `json:"choices"`
-	Usage       usage           `json:"usage"`
-	Error       json.RawMessage `json:"error"`
-}
-
-type choice struct {
-	Message struct {
-		Content          content `json:"content"`
-		Refusal          text    `json:"refusal"`
-		ReasoningContent text    `json:"reasoning_content"` // DeepSeek, vLLM, llama.cpp
-		Reasoning        text    `json:"reasoning"`         // OpenRouter, Ollama
-	} `json:"message"`
-	FinishReason text            `json:"finish_reason"`
-	LogProbs     json.RawMessage `json:"logprobs"`
-	Error        json.RawMessage `json:"error"` // OpenRouter
-}
-
-type usage struct {
-	Prompt     number `json:"prompt_tokens"`
-	Completion number `json:"completion_tokens"`
-	PromptD    struct {
-		Cached number `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionD struct {
-		Reasoning number `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-}
-
 // text is a string, or nothing when the server wrote something else.
 type text string
 
@@ -78,30 +42,6 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// content is the message's text: a string, or a list of parts.
-type content string
-
-// UnmarshalJSON joins the text parts of a list.
-func (c *content) UnmarshalJSON(b []byte) error {
-	*c = ""
-	if len(b) == 0 || b[0] != '[' {
-		return (*text)(c).UnmarshalJSON(b)
-	}
-	var parts []struct {
-		Type text `json:"type"`
-		Text text `json:"text"`
-	}
-	if err := json.Unmarshal(b, &parts); err != nil {
-		return err
-	}
-	for _, p := range parts {
-		if p.Type == "text" || p.Type == "output_text" || p.Type == "" {
-			*c += content(p.Text)
-		}
-	}
-	return nil
-}
-
 // ParseResponse reads the body of a status 2xx. A body that is no completion is
 // a [*llm.CallError]: an error object by what it says, anything else temporary,
 // since it comes from a proxy, a cut line or a server that is just starting.
@@ -110,46 +50,176 @@ func ParseResponse(body []byte) (llm.Answer, error) {
 		return llm.Answer{}, malformed(fmt.Sprintf("the answer is not valid UTF-8 at byte %d", at), nil)
 	}
 	var r response
-	if err := json.Unmarshal(body, &r); err != nil {
+	c := &cursor{b: body}
+	err := r.read(c)
+	if err == nil && c.next() != 0 {
+		err = errWire
+	}
+	if err != nil {
 		return llm.Answer{}, malformed("the answer is no JSON", body)
 	}
-	if len(r.Error) > 0 && string(r.Error) != "null" && len(r.Choices) == 0 {
-		return llm.Answer{}, errorInOK(r.Error)
-	}
-	if len(r.Choices) == 0 {
+	switch {
+	case r.failure != nil && (!r.some || r.inChoice):
+		return llm.Answer{}, errorInOK(r.failure)
+	case !r.some:
 		return llm.Answer{}, malformed("the answer has no choices", body)
 	}
-	c := r.Choices[0]
-	if len(c.Error) > 0 && string(c.Error) != "null" {
-		return llm.Answer{}, errorInOK(c.Error)
+	if len(r.keep) > 0 {
+		r.a.Raw = append(append([]byte("{"), r.keep...), '}')
 	}
-	a := llm.Answer{
-		Text:         string(c.Message.Content),
-		Reasoning:    cmp.Or(string(c.Message.ReasoningContent), string(c.Message.Reasoning)),
-		FinishReason: string(c.FinishReason),
-		Refusal:      string(c.Message.Refusal),
-		Usage: llm.Usage{
-			PromptTokens: int(r.Usage.Prompt), CompletionTokens: int(r.Usage.Completion),
-			ReasoningTokens: int(r.Usage.CompletionD.Reasoning), CachedTokens: int(r.Usage.PromptD.Cached),
-		},
-	}
-	if len(c.LogProbs) > 0 && string(c.LogProbs) != "null" {
-		a.LogProbs = c.LogProbs
-	}
-	keep := map[string]text{"id": r.ID, "model": r.Model, "system_fingerprint": r.Fingerprint, "service_tier": r.Tier, "provider": r.Provider}
-	for k, v := range keep {
-		if v == "" {
-			delete(keep, k)
+	return r.a, nil
+}
+
+// response collects a chat completion, in the spellings of all servers.
+type response struct {
+	a        llm.Answer
+	keep     []byte // members worth keeping
+	some     bool   // there is a choice
+	failure  json.RawMessage
+	inChoice bool // the failure stands in the choice
+}
+
+func (r *response) read(c *cursor) error {
+	return c.object(func(key string) (err error) {
+		switch key {
+		case "choices":
+			return c.maybe('[', func() error {
+				return c.array(func() error {
+					if r.some { // we ask for one
+						_, err := c.raw()
+						return err
+					}
+					r.some = true
+					return r.choice(c)
+				})
+			})
+		case "usage":
+			return c.maybe('{', func() error { return r.usage(c) })
+		case "error":
+			return r.fail(c, false)
+		case "id", "model", "system_fingerprint", "service_tier", "provider":
+			s, err := c.text()
+			if s != "" {
+				if len(r.keep) > 0 {
+					r.keep = append(r.keep, ',')
+				}
+				r.keep = appendQuoted(append(appendQuoted(r.keep, key), ':'), s)
+			}
+			return err
 		}
+		_, err = c.raw()
+		return err
+	})
+}
+
+func (r *response) fail(c *cursor, inChoice bool) error {
+	raw, err := c.raw()
+	if err == nil && string(raw) != "null" {
+		r.failure, r.inChoice = raw, inChoice
 	}
-	if len(keep) > 0 {
-		raw, err := json.Marshal(keep)
-		if err != nil {
-			return a, err
+	return err
+}
+
+func (r *response) choice(c *cursor) error {
+	if c.next() != '{' {
+		return errWire
+	}
+	return c.object(func(key string) (err error) {
+		switch key {
+		case "message":
+			return c.maybe('{', func() error { return r.message(c) })
+		case "finish_reason":
+			r.a.FinishReason, err = c.text()
+			return err
+		case "logprobs":
+			raw, err := c.raw()
+			if err == nil && string(raw) != "null" {
+				r.a.LogProbs = bytes.Clone(raw)
+			}
+			return err
+		case "error": // OpenRouter
+			return r.fail(c, true)
 		}
-		a.Raw = raw
+		_, err = c.raw()
+		return err
+	})
+}
+
+func (r *response) message(c *cursor) error {
+	return c.object(func(key string) (err error) {
+		switch key {
+		case "content":
+			if c.next() == '[' {
+				return r.parts(c)
+			}
+			r.a.Text, err = c.text()
+			return err
+		case "refusal":
+			r.a.Refusal, err = c.text()
+			return err
+		case "reasoning_content", "reasoning": // DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama
+			s, err := c.text()
+			r.a.Reasoning = cmp.Or(r.a.Reasoning, s)
+			return err
+		}
+		_, err = c.raw()
+		return err
+	})
+}
+
+// parts joins the text parts of a content that is a list.
+func (r *response) parts(c *cursor) error {
+	return c.array(func() error {
+		var kind, text string
+		err := c.maybe('{', func() error {
+			return c.object(func(key string) (err error) {
+				switch key {
+				case "type":
+					kind, err = c.text()
+				case "text":
+					text, err = c.text()
+				default:
+					_, err = c.raw()
+				}
+				return err
+			})
+		})
+		if kind == "text" || kind == "output_text" || kind == "" {
+			r.a.Text += text
+		}
+		return err
+	})
+}
+
+func (r *response) usage(c *cursor) error {
+	u := &r.a.Usage
+	detail := func(name string, n *int) error {
+		return c.maybe('{', func() error {
+			return c.object(func(key string) (err error) {
+				if key == name {
+					*n, err = c.number()
+				} else {
+					_, err = c.raw()
+				}
+				return err
+			})
+		})
 	}
-	return a, nil
+	return c.object(func(key string) (err error) {
+		switch key {
+		case "prompt_tokens":
+			u.PromptTokens, err = c.number()
+		case "completion_tokens":
+			u.CompletionTokens, err = c.number()
+		case "prompt_tokens_details":
+			err = detail("cached_tokens", &u.CachedTokens)
+		case "completion_tokens_details":
+			err = detail("reasoning_tokens", &u.ReasoningTokens)
+		default:
+			_, err = c.raw()
+		}
+		return err
+	})
 }
 
 func invalidUTF8(b []byte) int {
