@@ -239,7 +239,7 @@ func quotedLines(s string) []string {
 	s = breakTag.ReplaceAllString(s, "\n")
 	for _, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line = strings.Trim(bullet.ReplaceAllString(line, ""), " \t")
-		if line == "" || placeholder(line) {
+		if strings.Trim(line, " \t*•–—-") == "" || placeholder(line) {
 			continue
 		}
 		out = append(out, line)

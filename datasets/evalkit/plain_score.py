@@ -112,7 +112,7 @@ def prepare(row):
         at += len(w) + 1
     gold = [sorted({s["sentence"] for s in row[key] or []}) for key in ("error_spans", "contradicted_spans")]
     return {
-        "id": row["example_id"], "error": row["label"] == "error", "gold": gold, "sentences": sentences,
+        "id": row["example_id"], "hash": row.get("text_hash"), "error": row["label"] == "error", "gold": gold, "sentences": sentences,
         "starts": starts, "text": " " + " ".join(stream) + " ", "offsets": offsets,
         "guards": [[w for w in s if is_guarded(w)] for s in sentences],
     }
@@ -219,18 +219,16 @@ USABLE = ("ok", "", "fenced", "repaired", "unclosed_tag")
 def judge(row, p):
     """What the default scorer makes of a prediction (None = no prediction)."""
     answered = p is not None and p.get("outcome", "") in USABLE and p.get("label") in ("error", "consistent")
-    v = {"example_id": row["id"], "error": row["error"], "answered": answered, "right": False, "sides": [[], []]}
-    if answered:
-        says_error = p["label"] == "error"
-        v["right"] = says_error == row["error"]
-        if says_error:
-            for side, name in enumerate(("error", "contradicted")):
-                ids = p.get(name + "_sentences")
-                if ids:
-                    named = once(i for i in ids if 0 <= i < len(row["sentences"]))
-                else:
-                    named = once(i for q in p.get(name + "_lines") or [] for i in map_quote(row, q))
-                v["sides"][side] = named[:MAX_SENTENCES]
+    claims = answered and p["label"] == "error"
+    v = {"example_id": row["id"], "error": row["error"], "answered": answered, "claims": claims,
+         "right": answered and claims == row["error"], "sides": [[], []]}
+    for side, name in enumerate(("error", "contradicted") if claims else ()):
+        ids = p.get(name + "_sentences")
+        if ids:
+            named = once(i for i in ids if 0 <= i < len(row["sentences"]))
+        else:
+            named = once(i for q in p.get(name + "_lines") or [] for i in map_quote(row, q))
+        v["sides"][side] = named[:MAX_SENTENCES]
     v["hits"] = [bool(set(v["sides"][i]) & set(row["gold"][i])) for i in (0, 1)]
     v["full"] = v["right"] and (not row["error"] or all(v["hits"]))
     return v
@@ -243,10 +241,12 @@ def figures(verdicts):
     right, answered = sum(v["right"] for v in verdicts), sum(v["answered"] for v in verdicts)
     localised = sum(v["full"] and v["error"] for v in verdicts)
     passed = sum(v["right"] and not v["error"] for v in verdicts)
+    found, claimed = right - passed, sum(v["claims"] for v in verdicts)
     p, t = share(localised, pos), share(passed, n - pos)
     return {
         "accuracy": share(right, n), "accuracy_answered": share(right, answered), "coverage": share(answered, n),
-        "recall": share(right - passed, pos), "ceeval_pos": p, "ceeval_full": share(localised + passed, n),
+        "precision": share(found, claimed), "recall": share(found, pos), "f1": share(2 * found, claimed + pos),
+        "ceeval_pos": p, "ceeval_full": share(localised + passed, n),
         "true_negative_rate": t, "balanced_ceeval": 0.0 if p + t == 0 else 2 * p * t / (p + t),
     }
 
@@ -293,7 +293,7 @@ def quoted_lines(s):
     out = []
     for line in re.split(r"[\r\n]+", BREAK_TAG.sub("\n", s)):
         line = BULLET.sub("", line, count=1).strip(" \t")
-        if line and " ".join(words(line)) not in PLACEHOLDERS and not line.startswith("[If applicable"):
+        if line.strip(" \t*•–—-") and " ".join(words(line)) not in PLACEHOLDERS and not line.startswith("[If applicable"):
             out.append(line)
     return out
 
@@ -536,6 +536,8 @@ def main(rows_path, predictions_path, items=False):
     for p in read_lines(predictions_path):
         if p["example_id"] not in rows:
             sys.exit(f"{predictions_path}: {rows_path} holds no row {p['example_id']}")
+        if p.get("text_hash") not in (None, "", rows[p["example_id"]]["hash"]):
+            sys.exit(f"{predictions_path}: {p['example_id']} was answered on another text (text_hash differs)")
         if "completion" in p:
             p = {**p, **read_answer(p["completion"], p.get("finish_reason", ""))}
         run = systems[p.get("model", ""), p.get("prompt", "")]
