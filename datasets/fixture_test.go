@@ -207,7 +207,7 @@ func reseal(t testing.TB, dir string, level int, rows *summary) {
 				t.Fatal(err)
 			}
 			in.add(h)
-			for _, s := range sidecars {
+			for _, s := range sidecars(m) {
 				write(t, dir, s.name, func(w io.Writer) error { return s.write(w, in) })
 				h, err := hashFile(dir, s.name)
 				if err != nil {

@@ -217,7 +217,7 @@ func (v *verifier) strays(configs []cardConfig) {
 	}
 	for _, n := range sortedPaths(v.files) {
 		dir, file := path.Split(n)
-		if n == CardFile || n == ManifestFile || n == SumsFile || n == gitAttributes || isSidecar(n) {
+		if n == CardFile || n == ManifestFile || n == SumsFile || n == gitAttributes || v.isSidecar(n) {
 			continue
 		}
 		split := strings.Trim(dir, "/")
@@ -237,7 +237,7 @@ func (v *verifier) strays(configs []cardConfig) {
 func (v *verifier) sidecars() {
 	if !v.ours {
 		v.rep.note("made by %s: card and sidecars were checked for their counts, not word by word as %s would write them", v.Manifest.Generator, "retcon "+Version)
-		for _, s := range sidecars {
+		for _, s := range sidecars(v.Manifest) {
 			if _, ok := v.files[s.name]; !ok {
 				v.problem(s.name, "the file is missing")
 			}
@@ -258,7 +258,7 @@ func (v *verifier) sidecars() {
 			in.files = append(in.files, v.files[n])
 		}
 	}
-	for _, s := range sidecars {
+	for _, s := range sidecars(v.Manifest) {
 		var want bytes.Buffer
 		if err := s.writeSafely(&want, in); err != nil {
 			v.problem(s.name, "it cannot be made again: %v", err)
@@ -289,8 +289,8 @@ func (s sidecar) writeSafely(w io.Writer, in sidecarInput) (err error) {
 	return s.write(w, in)
 }
 
-func isSidecar(name string) bool {
-	return slices.ContainsFunc(sidecars, func(s sidecar) bool { return s.name == name })
+func (v *verifier) isSidecar(name string) bool {
+	return slices.ContainsFunc(sidecars(v.Manifest), func(s sidecar) bool { return s.name == name })
 }
 
 func unmarshalYAML(b []byte, v any) (err error) {

@@ -227,7 +227,7 @@ func (v *verifier) manifest(raw []byte) {
 	}
 	for _, n := range sortedPaths(v.files) {
 		switch {
-		case inConfig[n] != "" || n == ManifestFile || n == SumsFile || n == gitAttributes || isSidecar(n):
+		case inConfig[n] != "" || n == ManifestFile || n == SumsFile || n == gitAttributes || v.isSidecar(n):
 		case strings.HasSuffix(n, ".parquet"):
 			v.problem(n, "a data file that no config names")
 		default:

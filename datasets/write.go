@@ -163,14 +163,12 @@ type sidecarInput struct {
 	files []schemas.FileHash
 }
 
-// sidecars are written in this order, after the manifest. The attestation names
-// all others.
-var sidecars = []sidecar{
-	{"LICENSE", writeLicence},
-	{"CITATION.cff", writeCitation},
-	{CroissantFile, writeCroissant},
-	{CardFile, writeCard},
-	{AttestationFile, writeAttestation},
+// sidecars lists them in the order in which they are written, after the
+// manifest. The attestation names all others.
+func sidecars(m schemas.Manifest) []sidecar {
+	out := []sidecar{{"LICENSE", writeLicence}, {"CITATION.cff", writeCitation}, {CroissantFile, writeCroissant}}
+	out = append(out, evalSidecars(m)...)
+	return append(out, sidecar{CardFile, writeCard}, sidecar{AttestationFile, writeAttestation})
 }
 
 func writeSidecars(dir string, m schemas.Manifest, rows *summary) error {
@@ -186,7 +184,7 @@ func writeSidecars(dir string, m schemas.Manifest, rows *summary) error {
 		}
 		in.add(h)
 	}
-	for _, s := range sidecars {
+	for _, s := range sidecars(m) {
 		if err := writeFile(dir, s.name, func(w io.Writer) error { return s.write(w, in) }); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

@@ -364,7 +364,8 @@ FOUND = set("found find detected identified present exist exists occur occurs ob
 
 
 def fold_decision(s):
-    return re.sub(r"\\[a-z]+", " ", TAG.sub(" ", fold(s)))
+    s = re.sub(r"\\[a-z]+", " ", TAG.sub(" ", fold(s)))
+    return re.sub(r"[ \t]-+[ \t]", " – ", s)
 
 
 def clause_tokens(s):
@@ -386,15 +387,15 @@ def has_words(tokens):
 
 
 def labelled_answers(s):
-    """The tokens after each "final answer:", or of the next line with a word."""
+    """The tokens after each "final answer:" or heading, or of the next line with a word."""
     out, lines = [], s.split("\n")
     for i, line in enumerate(lines):
         t = clause_tokens(line)
         while t and (t[0] in BREAKS or t[0] in FILLERS):
             t = t[1:]
-        if len(t) < 2 or t[0] not in LABELS or t[1] not in ("is", ":"):
+        if not t or t[0] not in LABELS or len(t) > 1 and t[1] not in ("is", ":"):
             continue
-        rest = t[2:] if t[1] == "is" else t[1:]
+        rest = t[2:] if t[1:2] == ["is"] else t[1:]
         for later in lines[i + 1:]:
             if has_words(rest):
                 break
