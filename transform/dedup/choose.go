@@ -361,12 +361,12 @@ func (c *chooser) join(ranks []int32, full int, kind pairKind, add func(a, b int
 }
 
 // likely reports whether two texts of a and b excerpt marks that share so many
-// may be duplicates. Marks are a sample: the bounds are three deviations under
-// the threshold for containment, and two for Jaccard, which the bands find.
+// may be duplicates. Marks are a sample: the bound is three deviations under
+// the thresholds.
 func likely(shared, a, b int, set Settings) bool {
-	bound := func(share float64, n int, deviations float64) bool {
-		x := float64(n)
-		return float64(shared)+deviations*math.Sqrt(share*(1-share)*x) >= share*x
+	bound := func(share float64, of int) bool {
+		n := float64(of)
+		return float64(shared)+3*math.Sqrt(share*(1-share)*n) >= share*n
 	}
-	return bound(set.Containment, min(a, b), 3) || bound(set.Jaccard, a+b-shared, 2)
+	return bound(set.Containment, min(a, b)) || bound(set.Jaccard, a+b-shared)
 }

@@ -175,6 +175,25 @@ func TestFoldTwice(t *testing.T) {
 	}
 }
 
+func TestSortHashes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{0, 1, 2, 3, 100, 1000, 300_000} {
+		in := make([]uint64, n)
+		for i := range in {
+			in[i] = r.Uint64()
+			if i > 0 && r.IntN(4) == 0 {
+				in[i] = in[r.IntN(i)]
+			}
+		}
+		got := make([]uint64, n)
+		sortHashes(got, in)
+		slices.Sort(in)
+		if !slices.Equal(got, in) {
+			t.Errorf("%d hashes are not in order", n)
+		}
+	}
+}
+
 // TestWordHashes: equal words hash alike wherever they stand, different words
 // do not, at every length round the block size of the hash.
 func TestWordHashes(t *testing.T) {

@@ -4,6 +4,7 @@ package dedup
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -28,9 +29,43 @@ func (w *signer) shingle(text string, n int) *shingled {
 		return &shingled{}
 	}
 	seq := appendShingles(make([]uint64, 0, len(w.hashes)-n+1), w.hashes, n)
-	set := slices.Clone(seq)
-	slices.Sort(set)
+	set := make([]uint64, len(seq))
+	sortHashes(set, seq)
 	return &shingled{seq, slices.Compact(set)}
+}
+
+// sortHashes sorts hashes into dst. They are spread evenly but for repeats, so
+// that putting each into a place by its upper bits all but sorts them.
+func sortHashes(dst, hashes []uint64) {
+	if len(hashes) == 0 {
+		return
+	}
+	shift := 65 - min(bits.Len(uint(len(hashes))), 16) // a place takes one to two
+	ends := make([]int32, 1<<(64-shift))
+	for _, h := range hashes {
+		ends[h>>shift]++
+	}
+	at := int32(0)
+	for i, n := range ends {
+		ends[i] = at
+		at += n
+	}
+	for _, h := range hashes {
+		dst[ends[h>>shift]] = h
+		ends[h>>shift]++
+	}
+	if len(hashes) > 1<<18 { // more than a few a place
+		slices.Sort(dst)
+		return
+	}
+	for i := 1; i < len(dst); i++ {
+		h := dst[i]
+		j := i
+		for ; j > 0 && dst[j-1] > h; j-- {
+			dst[j] = dst[j-1]
+		}
+		dst[j] = h
+	}
 }
 
 // overlap is what two texts have in common.
