@@ -61,14 +61,18 @@ func ReadDecision(s string) Decision {
 	return d
 }
 
-// foldDecision folds characters, and drops tags and TeX commands. Line breaks
-// and punctuation stay.
+// foldDecision folds characters, drops tags and TeX commands, and makes a
+// hyphen between blanks a dash. Line breaks and punctuation stay.
 func foldDecision(s string) string {
 	s = tag.ReplaceAllString(foldRunes(s), " ")
-	return texCommand.ReplaceAllString(s, " ")
+	s = texCommand.ReplaceAllString(s, " ")
+	return loneHyphen.ReplaceAllString(s, " – ")
 }
 
-var texCommand = regexp.MustCompile(`\\[a-z]+`)
+var (
+	texCommand = regexp.MustCompile(`\\[a-z]+`)
+	loneHyphen = regexp.MustCompile(`[ \t]-+[ \t]`)
+)
 
 // clauseTokens cuts a folded text into words, with "." for what parts
 // clauses, "," and ":" by themselves, and "or" for a slash or a bar.
@@ -104,8 +108,8 @@ func clauseTokens(s string) []string {
 }
 
 // labelledAnswers returns, for each line of the form "final answer: ...", the
-// tokens after the label; where the line ends there, those of the next line
-// that has any.
+// tokens after the label; where the line ends there, as a heading does, those
+// of the next line that has any.
 func labelledAnswers(s string) [][]string {
 	var out [][]string
 	lines := strings.Split(s, "\n")
@@ -132,9 +136,12 @@ func cutLabel(tokens []string) (rest []string, ok bool) {
 		return nil, false
 	}
 	i++
-	if i < len(tokens) && tokens[i] == "is" {
+	switch {
+	case i == len(tokens): // a heading
+		return nil, true
+	case tokens[i] == "is":
 		i++
-	} else if i >= len(tokens) || tokens[i] != ":" {
+	case tokens[i] != ":":
 		return nil, false
 	}
 	return tokens[i:], true

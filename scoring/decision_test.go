@@ -29,6 +29,11 @@ var decisionCases = []struct {
 	{"Yes", DecisionError},
 	{"`no`", DecisionConsistent},
 	{"I weighed both sides.\nThe cloak worried me.\nANSWER: No", DecisionConsistent},
+	{"✅ Yes!", DecisionError},
+	{"No - no continuity error was found", DecisionConsistent},
+	{"Yes - there is a continuity error", DecisionError},
+	{"## Decision\n\nNo continuity error found", DecisionConsistent},
+	{"**Final Decision**\nYES", DecisionError},
 	// Both, or neither.
 	{"ANSWER: Yes or No", DecisionInvalid},
 	{"Answer: Yes/No", DecisionInvalid},

@@ -19,10 +19,14 @@
 //     scorers; every figure names the one it comes from.
 //  4. A [Suite] of [Metric] values turns verdicts into [Score] values, over
 //     all rows or along a [Dimension]; [Suite.Bootstrap] adds intervals,
-//     [Compare] and [CompareAll] say whether two systems differ.
-//  5. People: [CountVotes] makes a [Panel] of votes, [Agree] and [Panel.Accept]
-//     say how far they agree and what they accept, [Rereview] takes the false
-//     positives they accepted out for all systems alike.
+//     [Compare] and [CompareAll] say whether two systems differ,
+//     [LengthCorrelation] whether length matters. [Summarise] does it all and
+//     gives one [Report] to print or draw. [CompareRates] is for texts without
+//     gold.
+//  5. People: [Human] scores their answers as a majority and one by one;
+//     [CountVotes] makes a [Panel] of votes, [Agree] and [Panel.Accept] say how
+//     far they agree and what they accept, [Rereview] finds the false positives
+//     that they accepted, which go for all systems alike.
 //
 // A metric is arithmetic: undefined is NaN (null in JSON), what could not be
 // read is counted as Skipped, and neither turns into 0 or into an answer.
