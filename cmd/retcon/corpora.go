@@ -5,15 +5,20 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/ingest/all"
+	"github.com/retcon-bench/retcon/ingest/gutenberg"
+	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/report"
 )
 
 type corporaCmd struct {
-	List corporaListCmd `cmd:"" default:"withargs" help:"A line each: licence, what may be passed on, what the format was tested on."`
-	Show corporaShowCmd `cmd:"" help:"Everything about one corpus: formats, settings, where to get it."`
+	List  corporaListCmd  `cmd:"" default:"withargs" help:"A line each: licence, what may be passed on, what the format was tested on."`
+	Show  corporaShowCmd  `cmd:"" help:"Everything about one corpus: formats, settings, where to get it."`
+	Fetch corporaFetchCmd `cmd:"" help:"Download a corpus from a mirror."`
 }
 
 type corporaListCmd struct {
@@ -61,5 +66,56 @@ func showCorpus(e *env, c ingest.Corpus) error {
 		fmt.Fprintf(w, "%-12s %s\n", label, f)
 	}
 	_, err := fmt.Fprintf(w, "settings     %s\n", c.Defaults)
+	return err
+}
+
+type corporaFetchCmd struct {
+	Name         string        `arg:"" help:"Corpus: gutenberg." enum:"gutenberg"`
+	Mirror       string        `help:"Address of a mirror. Project Gutenberg asks robots to use one." required:"" placeholder:"URL"`
+	Out          string        `help:"Folder to fill; what is there is asked for conditionally." default:"gutenberg" placeholder:"DIR"`
+	ID           []string      `help:"Book to get. Repeat for several; without any, the catalogue's story collections." placeholder:"N"`
+	Limit        int           `help:"Books by the catalogue, at most; 0 = all."`
+	Layout       string        `help:"How the mirror lays books out: site, digits, or both tried." placeholder:"NAME"`
+	Every        time.Duration `help:"Time between two requests." default:"2s"`
+	AllowPrivate bool          `help:"Also connect to private and loopback addresses."`
+	RDF          bool          `help:"Also get each book's RDF record."`
+	Refetch      bool          `help:"Get again what is there."`
+}
+
+func (*corporaFetchCmd) Help() string {
+	return `Takes one text a book among its encodings. A run that was stopped goes on where
+it was.
+
+  retcon corpora fetch gutenberg --mirror https://mirror.example.org/gutenberg --id 503 --out g`
+}
+
+func (cmd *corporaFetchCmd) Run(e *env) error {
+	client := &fetch.Client{UserAgent: "retcon/" + datasets.Version, Every: cmd.Every, AllowPrivate: cmd.AllowPrivate, Log: e.log}
+	defer client.Close()
+	got, err := gutenberg.Fetch(e.ctx, client, cmd.Out, gutenberg.FetchOptions{
+		Mirror: cmd.Mirror, Layout: cmd.Layout, IDs: cmd.ID, Limit: cmd.Limit, RDF: cmd.RDF, Refetch: cmd.Refetch,
+		Settings: gutenberg.DefaultSettings(),
+		Progress: func(f gutenberg.Fetched) {
+			e.log.Info("fetched", "id", f.ID, "path", f.Path, "bytes", f.Size, "unchanged", f.NotModified, "missing", f.Missing)
+		},
+	})
+	t := &report.Table{Columns: []string{"book", "file", "bytes", "sha256", "state"}}
+	for _, f := range got {
+		state := "new"
+		switch {
+		case f.Missing:
+			state = "not on the mirror"
+		case f.NotModified:
+			state = "unchanged"
+		case f.Resumed:
+			state = "resumed"
+		}
+		t.Add(f.ID, f.Path, int(f.Size), f.SHA256, state)
+	}
+	if len(t.Rows) > 0 {
+		if werr := t.Write(e.stdout, report.Text); err == nil {
+			err = werr
+		}
+	}
 	return err
 }
