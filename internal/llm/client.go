@@ -284,7 +284,10 @@ func (c *Client) fly(ctx context.Context, m Model, req Request, key Key) (Record
 			return rec, nil
 		}
 	}
-	rec := newRecord(key, req)
+	rec := Record{Key: key, Class: OK}
+	if c.opts.Store != nil {
+		rec = newRecord(key, req)
+	}
 	c.mu.Lock()
 	stop := c.stop
 	c.mu.Unlock()

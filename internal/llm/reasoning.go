@@ -2,7 +2,10 @@
 
 package llm
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // thinkTags are the forms in which reasoning is left inside an answer.
 var thinkTags = [][2]string{
@@ -23,7 +26,7 @@ var thinkTags = [][2]string{
 // to think and the server has not split already, or, undeclared, if the tag
 // ends a line; a sentence with a tag in its middle stays.
 func splitReasoning(text string, thinking, alreadySplit bool) (answer, reasoning string, open bool) {
-	if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '[') < 0 && strings.IndexByte(text, "◁"[0]) < 0 {
+	if strings.IndexByte(text, '<') < 0 && strings.IndexByte(text, '[') < 0 && !strings.Contains(text, "◁") {
 		return text, "", false // most answers
 	}
 	rest := strings.TrimLeft(text, " \t\r\n\ufeff")
@@ -79,8 +82,13 @@ func indexFold(s, part string) int {
 	if part == "" {
 		return 0
 	}
+	mark := part[:1]
+	if part[0] >= utf8.RuneSelf { // the first byte of half of all punctuation
+		_, n := utf8.DecodeRuneInString(part)
+		mark = part[:n]
+	}
 	for i := 0; i+len(part) <= len(s); i++ {
-		n := strings.IndexByte(s[i:], part[0])
+		n := strings.Index(s[i:], mark)
 		if n < 0 {
 			return -1
 		}

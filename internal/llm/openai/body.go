@@ -170,7 +170,12 @@ func (f fields) json() ([]byte, error) {
 		}
 	}
 	b := append(make([]byte, 0, size), '{')
-	for i, k := range slices.Sorted(maps.Keys(f)) {
+	keys := make([]string, 0, 16)
+	for k := range f {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for i, k := range keys {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -9,11 +9,12 @@
 // [ParseResponse] and [ParseError] read what comes back, in an HTTP answer or in
 // a line of a batch file.
 //
-// Addresses and authorisation are go-openai's work. Its request and response
-// types are not used: they drop temperature 0, veto fields by the model's name,
-// lose fields they do not know, fail on numbers written with a point, and take
-// an error with status 200 for an answer without choices. The HTTPDoer below
-// sends our body in place of its own and keeps the bytes that came back.
+// Addresses and authorisation are go-openai's work, done once a model: what it
+// would send is the prototype of all requests. Its request and response types
+// are not used: they drop temperature 0, veto fields by the model's name, lose
+// fields they do not know, fail on numbers written with a point, and take an
+// error with status 200 for an answer without choices. Bodies are ours, sent
+// over our own transport, which keeps the bytes that come back.
 //
 // The key comes from the environment only. It is in no error, no log and no
 // answer: a server that repeats it is scrubbed.
@@ -31,6 +32,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -96,7 +98,10 @@ type Engine struct {
 	host   string
 	models map[string]llm.Model
 	client *goopenai.Client
-	http   *http.Client
+	http   http.RoundTripper
+
+	mu     sync.RWMutex
+	protos map[string]*http.Request // by the server's name of the model
 }
 
 // New returns an engine. It dials nothing.
@@ -111,7 +116,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, llm.Stop(llm.StopSetting, errors.New("the API key has blanks or signs that no key has: check the environment variable"))
 	}
 	cfg.MaxBody = cmp.Or(cfg.MaxBody, defaultMaxBody)
-	e := &Engine{cfg: cfg, host: u.Host, models: map[string]llm.Model{}}
+	e := &Engine{cfg: cfg, host: u.Host, models: map[string]llm.Model{}, protos: map[string]*http.Request{}}
 	for _, m := range cfg.Models {
 		e.models[m.Name] = m
 	}
@@ -128,18 +133,16 @@ func New(cfg Config) (*Engine, error) {
 			DisableCompression: true,
 		}
 	}
-	e.http = &http.Client{
-		Transport: rt,
-		// A redirected POST would become a GET, and a key go to another host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	// A transport follows no redirects, which is right: a redirected POST would
+	// become a GET, and a key go to another host.
+	e.http = rt
 	gc := goopenai.DefaultConfig(string(cfg.Key))
 	if cfg.AzureVersion != "" {
 		gc = goopenai.DefaultAzureConfig(string(cfg.Key), base)
 		gc.APIVersion = cfg.AzureVersion
 		gc.AzureModelMapperFunc = func(m string) string { return url.PathEscape(strings.TrimPrefix(m, placeholder)) }
 	}
-	gc.BaseURL, gc.OrgID, gc.HTTPClient = base, cfg.Org, doer{e}
+	gc.BaseURL, gc.OrgID, gc.HTTPClient = base, cfg.Org, recorder{}
 	e.client = goopenai.NewClientWithConfig(gc)
 	return e, nil
 }
@@ -153,58 +156,84 @@ func (e *Engine) Name() string { return "openai" }
 
 // Close gives idle connections back.
 func (e *Engine) Close() error {
-	e.http.CloseIdleConnections()
+	if c, ok := e.http.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 	return nil
 }
 
-// exchange is one request on its way through go-openai.
-type exchange struct {
-	body   []byte // ours, in place of go-openai's
-	status int
-	header http.Header
-	raw    []byte
-	err    error
+// recorder stands where go-openai would send: it keeps the request.
+type recorder struct{}
+
+type recordKey struct{}
+
+var errRecorded = errors.New("recorded")
+
+// Do keeps the request and sends nothing.
+func (recorder) Do(req *http.Request) (*http.Response, error) {
+	if at, ok := req.Context().Value(recordKey{}).(**http.Request); ok {
+		*at = req
+	}
+	return nil, errRecorded
 }
 
-type exchangeKey struct{}
-
-// doer is go-openai's way to the network.
-type doer struct{ e *Engine }
-
-// Do sends the exchange's body and keeps what comes back. go-openai gets an
-// empty object: its decoding is not used.
-func (d doer) Do(req *http.Request) (*http.Response, error) {
-	ex, ok := req.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
-		return nil, errors.New("request without an exchange")
+// prototype returns what go-openai would send to the model, without its body.
+// Its headers are shared by all requests and never written to.
+func (e *Engine) prototype(model string) (*http.Request, error) {
+	e.mu.RLock()
+	p := e.protos[model]
+	e.mu.RUnlock()
+	if p != nil {
+		return p, nil
 	}
-	req.Body = io.NopCloser(bytes.NewReader(ex.body))
-	req.ContentLength = int64(len(ex.body))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(ex.body)), nil }
-	res, err := d.e.http.Do(req)
+	ctx := context.WithValue(context.Background(), recordKey{}, &p)
+	_, err := e.client.CreateChatCompletion(ctx, goopenai.ChatCompletionRequest{Model: placeholder + model})
+	if p == nil {
+		return nil, fmt.Errorf("model %s: go-openai: %s", model, e.scrub(err.Error()))
+	}
+	if u := p.URL.User; u != nil && p.Header.Get("Authorization") == "" {
+		password, _ := u.Password()
+		p.SetBasicAuth(u.Username(), password)
+	}
+	e.mu.Lock()
+	e.protos[model] = p
+	e.mu.Unlock()
+	return p, nil
+}
+
+// buffers hold what servers send until it is read.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+
+// send sends a body once and returns what came back. The raw bytes are good
+// until done is called.
+func (e *Engine) send(ctx context.Context, proto *http.Request, body []byte) (status int, header http.Header, raw []byte, done func(), err error) {
+	done = func() {}
+	req := proto.WithContext(ctx)
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.ContentLength = int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	res, err := e.http.RoundTrip(req)
 	if err != nil {
-		ex.err = err
-		return nil, err
+		return 0, nil, nil, done, err
 	}
 	defer res.Body.Close()
-	ex.status, ex.header = res.StatusCode, res.Header
-	if res.ContentLength > d.e.cfg.MaxBody {
-		ex.err = errTooLarge
-		return nil, ex.err
+	if res.ContentLength > e.cfg.MaxBody {
+		return res.StatusCode, res.Header, nil, done, errTooLarge
 	}
-	ex.raw, ex.err = readBody(res.Body, res.ContentLength, d.e.cfg.MaxBody)
-	if ex.err != nil {
-		return nil, ex.err
+	buf := buffers.Get().(*[]byte)
+	raw, err = readBody(res.Body, (*buf)[:0], e.cfg.MaxBody)
+	const largest = 64 << 10 // one long answer must not stay for ever
+	if cap(raw) <= largest {
+		*buf = raw
+		done = func() { buffers.Put(buf) }
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: res.Header, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+	return res.StatusCode, res.Header, raw, done, err
 }
 
 var errTooLarge = errors.New("answer too large")
 
-// readBody reads up to limit bytes; size is what the server announced, -1 for
-// unknown.
-func readBody(r io.Reader, size, limit int64) ([]byte, error) {
-	buf := make([]byte, 0, min(max(size, 1024), 1<<20)+1)
+// readBody appends what r holds to buf, up to limit bytes.
+func readBody(r io.Reader, buf []byte, limit int64) ([]byte, error) {
 	for {
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
@@ -212,13 +241,13 @@ func readBody(r io.Reader, size, limit int64) ([]byte, error) {
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if int64(len(buf)) > limit {
-			return nil, errTooLarge
+			return buf, errTooLarge
 		}
 		if err == io.EOF {
 			return buf, nil
 		}
 		if err != nil {
-			return nil, err
+			return buf, err
 		}
 	}
 }
@@ -236,41 +265,33 @@ func (e *Engine) Generate(ctx context.Context, req llm.Request) (llm.Answer, err
 	if err != nil {
 		return llm.Answer{}, err
 	}
-	ex := &exchange{body: body}
+	proto, err := e.prototype(m.ServerID())
+	if err != nil {
+		return llm.Answer{}, err
+	}
 	began := time.Now()
-	_, err = e.client.CreateChatCompletion(context.WithValue(ctx, exchangeKey{}, ex), goopenai.ChatCompletionRequest{Model: placeholder + m.ServerID()})
+	status, header, raw, done, err := e.send(ctx, proto, body)
+	defer done()
 	switch {
 	case ctx.Err() != nil:
 		return llm.Answer{}, ctx.Err()
-	case ex.err != nil:
-		return llm.Answer{}, e.transportError(ex)
+	case errors.Is(err, errTooLarge):
+		return llm.Answer{}, &llm.CallError{Status: status, Code: "answer_too_large", Message: fmt.Sprintf("the answer is larger than %d bytes", e.cfg.MaxBody)}
 	case err != nil:
-		return llm.Answer{}, fmt.Errorf("go-openai: %s", e.scrub(err.Error()))
+		// Without the address, which may hold a key of its own.
+		return llm.Answer{}, &llm.CallError{Temporary: true, Message: e.scrub(fmt.Sprintf("%s: %v", e.host, err))}
 	}
-	ex.raw = e.scrubBody(ex.raw)
-	if ex.status < 200 || ex.status > 299 {
-		return llm.Answer{}, ParseError(ex.status, ex.header, ex.raw)
+	raw = e.scrubBody(raw)
+	if status < 200 || status > 299 {
+		return llm.Answer{}, ParseError(status, header, raw)
 	}
-	a, err := ParseResponse(ex.raw)
+	a, err := ParseResponse(raw)
 	if err != nil {
 		return llm.Answer{}, err
 	}
 	a.Latency = time.Since(began)
-	a.Headers = keepHeaders(ex.header)
+	a.Headers = keepHeaders(header)
 	return a, nil
-}
-
-// transportError says what happened on the way, without address or key.
-func (e *Engine) transportError(ex *exchange) error {
-	if errors.Is(ex.err, errTooLarge) {
-		return &llm.CallError{Status: ex.status, Code: "answer_too_large", Message: fmt.Sprintf("the answer is larger than %d bytes", e.cfg.MaxBody)}
-	}
-	err := ex.err
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		err = ue.Err // its text without the address
-	}
-	return &llm.CallError{Temporary: true, Message: e.scrub(fmt.Sprintf("%s: %v", e.host, err)), Err: nil}
 }
 
 // scrub takes the key out of a text that people read.

@@ -80,8 +80,8 @@ type response struct {
 }
 
 func (r *response) read(c *cursor) error {
-	return c.object(func(key string) (err error) {
-		switch key {
+	return c.object(func(key []byte) (err error) {
+		switch string(key) {
 		case "choices":
 			return c.maybe('[', func() error {
 				return c.array(func() error {
@@ -103,7 +103,7 @@ func (r *response) read(c *cursor) error {
 				if len(r.keep) > 0 {
 					r.keep = append(r.keep, ',')
 				}
-				r.keep = appendQuoted(append(appendQuoted(r.keep, key), ':'), s)
+				r.keep = appendQuoted(append(appendQuoted(r.keep, string(key)), ':'), s)
 			}
 			return err
 		}
@@ -124,8 +124,8 @@ func (r *response) choice(c *cursor) error {
 	if c.next() != '{' {
 		return errWire
 	}
-	return c.object(func(key string) (err error) {
-		switch key {
+	return c.object(func(key []byte) (err error) {
+		switch string(key) {
 		case "message":
 			return c.maybe('{', func() error { return r.message(c) })
 		case "finish_reason":
@@ -146,8 +146,8 @@ func (r *response) choice(c *cursor) error {
 }
 
 func (r *response) message(c *cursor) error {
-	return c.object(func(key string) (err error) {
-		switch key {
+	return c.object(func(key []byte) (err error) {
+		switch string(key) {
 		case "content":
 			if c.next() == '[' {
 				return r.parts(c)
@@ -172,8 +172,8 @@ func (r *response) parts(c *cursor) error {
 	return c.array(func() error {
 		var kind, text string
 		err := c.maybe('{', func() error {
-			return c.object(func(key string) (err error) {
-				switch key {
+			return c.object(func(key []byte) (err error) {
+				switch string(key) {
 				case "type":
 					kind, err = c.text()
 				case "text":
@@ -195,8 +195,8 @@ func (r *response) usage(c *cursor) error {
 	u := &r.a.Usage
 	detail := func(name string, n *int) error {
 		return c.maybe('{', func() error {
-			return c.object(func(key string) (err error) {
-				if key == name {
+			return c.object(func(key []byte) (err error) {
+				if string(key) == name {
 					*n, err = c.number()
 				} else {
 					_, err = c.raw()
@@ -205,8 +205,8 @@ func (r *response) usage(c *cursor) error {
 			})
 		})
 	}
-	return c.object(func(key string) (err error) {
-		switch key {
+	return c.object(func(key []byte) (err error) {
+		switch string(key) {
 		case "prompt_tokens":
 			u.PromptTokens, err = c.number()
 		case "completion_tokens":

@@ -43,15 +43,23 @@ func (c *cursor) next() byte {
 	return 0
 }
 
-// object calls f for each member; f must take the value.
-func (c *cursor) object(f func(key string) error) error {
+// object calls f for each member; f must take the value, and not keep the key.
+func (c *cursor) object(f func(key []byte) error) error {
 	return c.list('{', '}', func() error {
 		if c.next() != '"' {
 			return errWire
 		}
-		key, err := c.str()
-		if err != nil {
+		start := c.i + 1
+		if err := c.skipString(); err != nil {
 			return err
+		}
+		key := c.b[start : c.i-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			k, err := unescape(key)
+			if err != nil {
+				return err
+			}
+			key = []byte(k)
 		}
 		if c.next() != ':' {
 			return errWire
