@@ -21,6 +21,7 @@ import (
 
 type releaseCmd struct {
 	chainFlags
+	Votes string `help:"Votes of annotators (JSON Lines, see schemas/FORMAT.md): majorities decide items and gold sentences." placeholder:"FILE"`
 }
 
 func (*releaseCmd) Help() string {
@@ -37,12 +38,16 @@ func (cmd *releaseCmd) Run(e *env) error {
 		return err
 	}
 	defer c.close()
+	c.votes = cmd.Votes
 	m, _, err := c.release()
 	if err != nil {
 		return err
 	}
 	return printRelease(e, cmd.Out, m)
 }
+
+// agreementTable holds how far annotators agreed, where there are votes.
+const agreementTable = "agreement.jsonl"
 
 // shortfallsTable lists what configs wanted and did not get.
 const shortfallsTable = "shortfalls.jsonl"
@@ -65,17 +70,25 @@ func (c *chain) splits() (schemas.StepManifest, bool, error) {
 		}
 		fp.Inputs = append(fp.Inputs, in...)
 	}
+	votes, err := c.votesInput()
+	if err != nil {
+		return schemas.StepManifest{}, false, err
+	}
+	fp.Inputs = append(fp.Inputs, votes...)
 	return c.step(splitsDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
+		rev, err := c.openReview()
+		if err != nil {
+			return err
+		}
 		var drafts, stories []splits.Item
 		for d, err := range pipeline.Records[schemas.Draft](c.ws.Step(makeDir)) {
 			if err != nil {
 				return err
 			}
 			m.In++
-			verification := c.verification(d)
-			if verification == schemas.Unverified && !c.recipe.Review.AllowUnverified {
-				if err := out.Drop(schemas.Dropped{ID: d.MatchID, Stage: "splits", Reason: "unverified",
-					Detail: "nobody has judged it, and the recipe does not allow unverified items"}); err != nil {
+			d, verification, dropped := rev.judge(d)
+			if dropped != nil {
+				if err := out.Drop(*dropped); err != nil {
 					return err
 				}
 				continue
@@ -105,16 +118,16 @@ func (c *chain) splits() (schemas.StepManifest, bool, error) {
 				return err
 			}
 		}
-		return c.writeRows(ctx, out, chosen.Rows)
+		if add, err = out.Table(agreementTable); err != nil {
+			return err
+		}
+		if len(rev.votes) > 0 {
+			if err := add(rev.agreement()); err != nil {
+				return err
+			}
+		}
+		return c.writeRows(ctx, out, chosen.Rows, rev)
 	})
-}
-
-// verification says who stands behind a draft before people's votes.
-func (c *chain) verification(d schemas.Draft) string {
-	if c.recipe.Make.Engine == "rules" {
-		return schemas.VerifiedRules
-	}
-	return schemas.Unverified
 }
 
 // splitRow is a record of the splits step.
@@ -125,7 +138,7 @@ type splitRow struct {
 
 // writeRows makes the chosen rows, a row at a time, ordered by config, split
 // and example id.
-func (c *chain) writeRows(ctx context.Context, out *pipeline.Output, rows []splits.Choice) error {
+func (c *chain) writeRows(ctx context.Context, out *pipeline.Output, rows []splits.Choice, rev *review) error {
 	drafts, err := pipeline.OpenIndex[schemas.Draft](c.ws.Step(makeDir))
 	if err != nil {
 		return err
@@ -153,7 +166,9 @@ func (c *chain) writeRows(ctx context.Context, out *pipeline.Output, rows []spli
 		} else {
 			var d schemas.Draft
 			if d, err = drafts.Get(ch.ID); err == nil {
+				d, _, _ = rev.judge(d) // with its gold as people left it
 				r.Row, err = splits.Row(d, ch, stamp)
+				rev.count(&r.Row)
 			}
 		}
 		return r, err
@@ -250,6 +265,12 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 	m.Drops = pipeline.SortedCounts(drops)
 	if m.Corpora, err = c.corpusUses(m.Steps[0]); err != nil {
 		return m, err
+	}
+	for a, err := range pipeline.ReadLines[schemas.Agreement](filepath.Join(c.ws.Step(splitsDir), agreementTable)) {
+		if err != nil {
+			return m, err
+		}
+		m.Agreement = append(m.Agreement, a)
 	}
 	for s, err := range pipeline.ReadLines[splits.Shortfall](filepath.Join(c.ws.Step(splitsDir), shortfallsTable)) {
 		if err != nil {

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/scoring"
+)
+
+// review applies people's votes to drafts, by the rules of human verification:
+// an item is accepted when strictly more than half of at least min_annotators
+// say that it is valid; its gold sets are majorities by sentence.
+type review struct {
+	panel   scoring.Panel
+	votes   map[string]scoring.ItemVotes // by the patched row's example_id
+	allowed bool                         // unverified items go on
+	engine  string
+}
+
+// openReview reads the votes of --votes. Votes on unknown items or on another
+// text are set aside and counted, never used.
+func (c *chain) openReview() (*review, error) {
+	r := &review{allowed: c.recipe.Review.AllowUnverified, engine: c.recipe.Make.Engine, votes: map[string]scoring.ItemVotes{}}
+	if c.votes == "" {
+		return r, nil
+	}
+	hashes := map[string]string{}
+	for d, err := range pipeline.Records[schemas.Draft](c.ws.Step(makeDir)) {
+		if err != nil {
+			return nil, err
+		}
+		if d.Patched != nil {
+			hashes[schemas.ExampleID(d.MatchID, schemas.VariantPatched)] = d.Patched.TextHash
+		}
+	}
+	var votes []schemas.Vote
+	for v, err := range pipeline.ReadLines[schemas.Vote](c.votes) {
+		if err != nil {
+			return nil, fmt.Errorf("votes: %w", err)
+		}
+		votes = append(votes, v)
+	}
+	r.panel = scoring.CountVotes(votes, scoring.VoteRules{
+		MinVotes: c.recipe.Review.MinAnnotators, MinSeconds: c.recipe.Review.MinSeconds,
+		TextHash: func(id string) (string, bool) { h, ok := hashes[id]; return h, ok },
+	})
+	for _, a := range r.panel.SetAside {
+		c.log.Warn("vote set aside", "item", a.Vote.ExampleID, "annotator", a.Vote.Annotator, "reason", a.Reason)
+	}
+	for _, iv := range r.panel.Items {
+		r.votes[iv.ExampleID] = iv
+	}
+	return r, nil
+}
+
+// judge says who stands behind a draft, with its gold as people left it, or why
+// it is set aside.
+func (r *review) judge(d schemas.Draft) (schemas.Draft, string, *schemas.Dropped) {
+	drop := func(reason, detail string) (schemas.Draft, string, *schemas.Dropped) {
+		return d, "", &schemas.Dropped{ID: d.MatchID, Stage: "splits", Reason: reason, Detail: detail}
+	}
+	iv, voted := r.votes[schemas.ExampleID(d.MatchID, schemas.VariantPatched)]
+	if !voted {
+		switch {
+		case r.engine == engineRules:
+			return d, schemas.VerifiedRules, nil
+		case r.allowed:
+			return d, schemas.Unverified, nil
+		}
+		return drop("unverified", "nobody has judged it, and the recipe does not allow unverified items")
+	}
+	switch r.panel.Accept(iv) {
+	case scoring.Rejected:
+		return drop("rejected", "more than half of the annotators do not find it valid: "+iv.Ballot().String())
+	case scoring.Undecided:
+		if r.allowed {
+			return d, schemas.Unverified, nil
+		}
+		return drop("undecided", "too few votes, or as many on either side; one more annotator decides: "+iv.Ballot().String())
+	}
+	d.Errors = keep(d.Errors, iv, scoring.SideError)
+	d.Contradicted = keep(d.Contradicted, iv, scoring.SideContradicted)
+	if len(d.Errors) == 0 || len(d.Contradicted) == 0 {
+		return drop("no_gold_left", "the annotators found no sentence of one side right")
+	}
+	return d, schemas.VerifiedCrowd, nil
+}
+
+// keep leaves the gold sentences that the annotators' majority finds right.
+func keep(gold []schemas.GoldSentence, iv scoring.ItemVotes, side scoring.Side) []schemas.GoldSentence {
+	ids := make([]int, len(gold))
+	for i, g := range gold {
+		ids[i] = g.Sentence
+	}
+	var out []schemas.GoldSentence
+	for i, b := range iv.SentenceMajorities(side, ids) {
+		if b.Kept {
+			out = append(out, gold[i])
+		}
+	}
+	return out
+}
+
+// agreement is the record for manifest and card: of the items shown to people,
+// how many were kept, and how far people agreed. Both counts are over items
+// that the Maker still holds.
+func (r *review) agreement() schemas.Agreement {
+	kept := 0
+	for _, iv := range r.panel.Items {
+		if r.panel.Accept(iv) == scoring.Accepted {
+			kept++
+		}
+	}
+	return r.panel.Agreement().Record("all", len(r.panel.Items), kept)
+}
+
+// count is what people said of a row, beside what the judge said.
+func (r *review) count(e *schemas.Example) {
+	iv, ok := r.votes[e.ExampleID]
+	if !ok {
+		return
+	}
+	if e.Votes == nil {
+		e.Votes = &schemas.VoteCount{}
+	}
+	b := iv.Ballot()
+	e.Votes.Annotators, e.Votes.Valid = b.Yes+b.No+b.CannotSay, b.Yes
+}
+
+// votesInput names the votes file as an input of the splits step.
+func (c *chain) votesInput() ([]schemas.NamedHash, error) {
+	if c.votes == "" {
+		return nil, nil
+	}
+	for f, err := range fetch.Walk(c.ctx, c.votes, fetch.Limits{}) {
+		if err != nil {
+			return nil, err
+		}
+		sum, _, err := fetch.Sum(f)
+		if err != nil {
+			return nil, err
+		}
+		return []schemas.NamedHash{{Name: "votes", SHA256: sum}}, nil
+	}
+	return nil, io.ErrUnexpectedEOF
+}
