@@ -742,7 +742,7 @@ func (w *writer) inside(from, to int, r region) []cut {
 		}
 		s := d.lineSpan(n.first, n.last)
 		if explicit {
-			if end := closing(d.text[:sp.end], s.start); end > s.end {
+			if end := closing(d.text, s.start); end > s.end && end <= d.span(r.from, r.to).end {
 				s.end = end
 			}
 		}

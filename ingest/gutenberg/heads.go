@@ -124,6 +124,11 @@ func (d *doc) head(i int) (head, bool) {
 			return head{}, false
 		}
 	}
+	if c := d.text[first.start]; c == '[' || c == '(' || c == '{' || c == '*' {
+		if label, _, _ := readNoteLabel(d.str(b.first)); label != "" {
+			return head{}, false
+		}
+	}
 	raw := d.joined(b)
 	h, ok := readHead(raw)
 	if !ok {
@@ -544,39 +549,51 @@ func plainLetter(r rune) string {
 }
 
 // lettersOf says how a title is capitalised. A word or two in small letters
-// among capitals are let pass ("THE shinansha, OR THE SOUTH POINTING CARRIAGE").
+// among capitals are let pass ("THE shinansha, OR THE SOUTH POINTING CARRIAGE"), and
+// in title case all words of up to three letters.
 func lettersOf(s string) letterCase {
 	upper, lower := 0, 0
-	words, small, big := 0, 0, 0
-	start := true
+	long, longBig, big, words := 0, 0, 0, 0
+	n, capital := 0, false // of the word being read
+	end := func() {
+		if n == 0 {
+			return
+		}
+		words++
+		if capital {
+			big++
+		}
+		if n > 3 {
+			long++
+			if capital {
+				longBig++
+			}
+		}
+		n, capital = 0, false
+	}
 	for _, r := range s {
 		if !unicode.IsLetter(r) {
 			if r != '\'' && r != '’' && r != '-' {
-				start = true
+				end()
 			}
 			continue
+		}
+		if n++; n == 1 {
+			capital = unicode.IsUpper(r)
 		}
 		if unicode.IsUpper(r) {
 			upper++
 		} else {
 			lower++
 		}
-		if start {
-			words++
-			if unicode.IsUpper(r) {
-				big++
-			} else {
-				small++
-			}
-			start = false
-		}
 	}
+	end()
 	switch {
 	case upper == 0:
 		return caseOther
 	case lower*3 <= upper && upper > 1 || lower == 0:
 		return caseCaps
-	case big*2 > words || big >= 1 && words <= 2 || small <= 2 && words <= 4:
+	case long > 0 && longBig*4 >= long*3, big*2 > words, big >= 1 && words <= 2, big >= 1 && words-big <= 2 && words <= 4:
 		return caseTitle
 	}
 	return caseOther

@@ -5,6 +5,7 @@ package gutenberg
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // region is a stretch of a book: blocks [from, to), heading included.
@@ -43,6 +44,10 @@ func (d *doc) split(h header) outline {
 		o.how = "contents"
 	case s.byStyle():
 		o.how = "headings"
+	}
+	if o.how != "" {
+		s.fillNumbers()
+		s.addGroups()
 	}
 	if s.chapters() {
 		if s.sections() {
@@ -83,6 +88,7 @@ type style struct {
 	labelled bool
 	level    int
 	class    string
+	after    int // blank lines below, as most have it; no part of the comparison
 }
 
 // match finds for each entry of the contents list its heading: the best chain
@@ -268,6 +274,8 @@ func (s *splitter) byContents() bool {
 			s.top = append(s.top, i)
 		case h.entry < 0 && s.modal.fits(h) && s.modal.clear(h) && h.kind == kindTale && (i > first && i < last || loose && i > first):
 			s.top = append(s.top, i)
+		case i > last && s.modal.fits(h) && h.kind == kindTale && sameHead(&s.heads[last], h):
+			s.top = append(s.top, i) // the last tale's heading below its half-title
 		case i > last && s.modal.fits(h) && h.kind == kindTale:
 			h.kind = kindBack
 			s.top = append(s.top, i)
@@ -320,17 +328,131 @@ func (s *splitter) bounds(h *head) bool {
 	if h.level > 0 {
 		return s.modal.level == 0 || h.level <= s.modal.level
 	}
-	return h.before >= 3 && (h.before >= s.modal.before-1 || s.modal.before == 0)
+	switch {
+	case s.modal.before == 0:
+		return h.before >= 3
+	case s.modal.before <= 2:
+		return h.before >= 2
+	}
+	return h.before >= 3 && h.before >= s.modal.before-1
 }
 
 func (m style) fits(h *head) bool {
-	if h.generic || h.letters == caseOther {
+	if h.generic {
 		return false
+	}
+	if h.letters == caseOther {
+		// "Pride goeth before a Fall": a title by its room alone.
+		last := firstRune(h.title[max(0, len(h.title)-1):])
+		return m.level == 0 && m.letters == caseTitle && m.before >= 3 && h.before >= m.before && h.after >= max(2, m.after) && (h.label != "") == m.labelled &&
+			len(h.title) <= 90 && !strings.ContainsRune(".!?,;:\"'", last) && unicode.IsLetter(last)
 	}
 	if m.level > 0 || h.level > 0 {
 		return h.level == m.level && h.style == m.class && (h.label != "") == m.labelled
 	}
+	if m.letters == caseTitle && !m.labelled && m.before <= 2 && m.after >= 2 && h.after < m.after {
+		return false // a short line of the text, perhaps
+	}
 	return h.before >= m.before && h.letters == m.letters && (h.label != "") == m.labelled
+}
+
+// fillNumbers adds the numbered headings that are missing between two that were
+// found: where 7 and 10 head tales, so do the 8 and 9 between them, even if they
+// are set a little closer.
+func (s *splitter) fillNumbers() {
+	if !s.modal.labelled || s.modal.level > 0 {
+		return
+	}
+	top := map[int]bool{}
+	for _, i := range s.top {
+		top[i] = true
+	}
+	number := func(i int) int {
+		h := &s.heads[i]
+		if h.kind != kindTale || h.label == "" {
+			return 0
+		}
+		l := labelNumber(h.label)
+		n := 0
+		for _, c := range l {
+			if c < '0' || c > '9' || n > 9999 {
+				return 0
+			}
+			n = n*10 + int(c-'0')
+		}
+		return n
+	}
+	last, word := 0, ""
+	var added []int
+	for _, i := range s.top {
+		h := &s.heads[i]
+		n := number(i)
+		if n == 0 {
+			continue
+		}
+		if h.word != word {
+			last, word = 0, h.word
+		}
+		// Candidates in order, from the one behind the last top heading on.
+		want := last + 1
+		for k := s.before(i, top); k < i && want < n; k++ {
+			if c := &s.heads[k]; !top[k] && c.word == word && !c.generic && number(k) == want && c.before >= 1 && c.letters != caseOther {
+				added = append(added, k)
+				want++
+			}
+		}
+		last = n
+	}
+	s.top = append(s.top, added...)
+	slices.Sort(s.top)
+}
+
+// before returns the first candidate behind the last top heading before i that
+// is numbered too.
+func (s *splitter) before(i int, top map[int]bool) int {
+	for k := i - 1; k >= 0; k-- {
+		if top[k] && s.heads[k].label != "" {
+			return k + 1
+		}
+	}
+	return 0
+}
+
+// addGroups adds the headings that stand right above a tale's heading, without
+// text between, and have as much room: they head a group of tales.
+func (s *splitter) addGroups() {
+	top := map[int]bool{}
+	for _, i := range s.top {
+		top[i] = true
+	}
+	var added []int
+	for _, i := range s.top {
+		if s.heads[i].kind != kindTale {
+			continue
+		}
+		for k := i - 1; k >= 0 && !top[k]; k-- {
+			h := &s.heads[k]
+			if h.kind != kindTale || h.generic && h.title == "" || h.letters == caseOther || h.blk < s.list.to || s.d.textBetween(h.end, s.heads[i].blk) {
+				break
+			}
+			if h.level == 0 && (h.before < max(2, s.modal.before) || h.before < 3 && h.letters != caseCaps) || h.level > 0 && h.level > s.modal.level {
+				break
+			}
+			added = append(added, k)
+		}
+	}
+	s.top = append(s.top, added...)
+	slices.Sort(s.top)
+}
+
+// textBetween reports a paragraph in blocks [from, to).
+func (d *doc) textBetween(from, to int) bool {
+	for i := from; i < to; i++ {
+		if b := d.blocks[i]; b.role == roleText && (d.running(b) || d.sentence(b) || b.last-b.first > 4) {
+			return true
+		}
+	}
+	return false
 }
 
 // clear reports that a heading which no list names may be trusted for its style
@@ -365,7 +487,7 @@ func (s *splitter) common(ok func(*head) bool) style {
 		if !ok(h) {
 			continue
 		}
-		st := style{min(h.before, 9), h.letters, h.label != "", h.level, h.style}
+		st := style{before: min(h.before, 9), letters: h.letters, labelled: h.label != "", level: h.level, class: h.style}
 		if h.level > 0 {
 			st.before = 0
 			st.letters = 0
@@ -382,7 +504,23 @@ func (s *splitter) common(ok func(*head) bool) style {
 			best, n = st, count[st]
 		}
 	}
-	return best
+	return s.withAfter(best)
+}
+
+// withAfter finds the room that most headings of a style have below.
+func (s *splitter) withAfter(m style) style {
+	var count [12]int
+	for i := range s.heads {
+		if h := &s.heads[i]; h.letters != caseOther && m.fits(h) {
+			count[min(h.after, len(count)-1)]++
+		}
+	}
+	for after, n := range count {
+		if n > count[m.after] {
+			m.after = after
+		}
+	}
+	return m
 }
 
 // byStyle finds the tales' headings of a book without a contents list: the
@@ -393,8 +531,16 @@ func (s *splitter) byStyle() bool {
 		heads []int
 	}
 	var groups []group
+	notes := false
 	for i := range s.heads {
 		h := &s.heads[i]
+		// What stands below the heading of notes at a book's end repeats titles.
+		if h.kind == kindNotes || h.kind == kindAdvert {
+			notes = h.blk > len(s.d.blocks)/2 && h.before >= 2
+		}
+		if notes {
+			continue
+		}
 		if h.letters == caseOther && h.level == 0 || h.kind != kindTale || h.generic && h.title != "" {
 			continue
 		}
@@ -404,7 +550,7 @@ func (s *splitter) byStyle() bool {
 		if s.halfTitle(h) {
 			continue
 		}
-		st := style{min(h.before, 9), h.letters, h.label != "", h.level, h.style}
+		st := style{before: min(h.before, 9), letters: h.letters, labelled: h.label != "", level: h.level, class: h.style}
 		if h.level > 0 {
 			st.before, st.letters = 0, 0
 		}
@@ -421,21 +567,22 @@ func (s *splitter) byStyle() bool {
 		if len(g.heads) < 2 || s.textful(g.heads)*2 < len(g.heads) {
 			continue
 		}
-		if best < 0 || g.style.above(groups[best].style) {
+		if best < 0 || s.prominence(g.style, g.heads).above(s.prominence(groups[best].style, groups[best].heads)) {
 			best = k
 		}
 	}
 	if best < 0 {
 		return false
 	}
-	s.modal = groups[best].style
+	s.modal = s.withAfter(groups[best].style)
 	s.top = nil
-	notes := false
+	notes = false
 	for i := range s.heads {
 		h := &s.heads[i]
 		switch {
 		case s.bounds(h):
-			notes = h.kind == kindNotes || h.kind == kindAdvert
+			// Notes close a book; a list of other books may also open it.
+			notes = (h.kind == kindNotes || h.kind == kindAdvert) && h.blk > len(s.d.blocks)/2
 			s.top = append(s.top, i)
 		case notes, s.halfTitle(h):
 		case h.kind == kindTale && (s.modal.fits(h) || s.modal.near(h)), h.kind == kindTale && s.modal.labelled && h.generic && h.before >= s.modal.before && h.title == "":
@@ -465,15 +612,68 @@ func (s *splitter) textful(heads []int) int {
 	return n
 }
 
-// above reports whether headings of style a stand over those of b.
-func (a style) above(b style) bool {
-	if a.level != b.level {
+// prominence is how prominent a style is: by level or room, then by running numbers,
+// then by how much of the book lies between its first and last heading.
+type prominence struct {
+	level, room int
+	counted     bool // the headings count one by one
+	count       int
+	cover       int // percent
+	letters     letterCase
+}
+
+func (s *splitter) prominence(st style, heads []int) prominence {
+	r := prominence{level: st.level, room: st.before, letters: st.letters, count: len(heads)}
+	first, last := &s.heads[heads[0]], &s.heads[heads[len(heads)-1]]
+	r.cover = 100 * (last.blk - first.blk) / max(1, len(s.d.blocks))
+	if st.labelled && len(heads) >= 3 && r.cover >= 40 {
+		steps, restarts, prev := 0, 0, ""
+		for _, i := range heads {
+			switch n := labelNumber(s.heads[i].label); {
+			case n == prev || n == next(prev):
+				steps++
+				prev = n
+			default:
+				if n == "1" || n == "2" {
+					restarts++ // parts of several tales, each counted anew
+				}
+				prev = n
+			}
+		}
+		r.counted = steps*10 >= len(heads)*7 && restarts <= 2
+	}
+	return r
+}
+
+// next is the number after n, both in figures.
+func next(n string) string {
+	v := 0
+	for _, c := range n {
+		if c < '0' || c > '9' || v > 9999 {
+			return ""
+		}
+		v = v*10 + int(c-'0')
+	}
+	return itoa(v + 1)
+}
+
+func (a prominence) above(b prominence) bool {
+	switch {
+	case a.level != b.level:
 		return a.level > 0 && (b.level == 0 || a.level < b.level)
+	case a.room != b.room:
+		return a.room > b.room
+	case a.counted && !b.counted:
+		// Numbers inside titled tales count their parts.
+		return b.letters != caseCaps || a.count >= b.count
+	case b.counted && !a.counted:
+		return a.letters == caseCaps && a.count > b.count
+	case a.cover/20 != b.cover/20:
+		return a.cover > b.cover
+	case a.letters != b.letters:
+		return a.letters > b.letters
 	}
-	if a.before != b.before {
-		return a.before > b.before
-	}
-	return a.letters > b.letters
+	return a.cover > b.cover
 }
 
 // chapters reports that the regions found are chapters of one work.
@@ -651,7 +851,48 @@ func (s *splitter) regions() []region {
 		endList()
 	}
 	closeAt(n)
+	s.frontMatter(out)
 	return out
+}
+
+// frontMatter makes title pages of the short pieces above the first real tale:
+// a publisher's name, a motto, "How to get into this book".
+func (s *splitter) frontMatter(rs []region) {
+	lastFront := -1
+	for i, r := range rs {
+		if r.kind == kindPreface || r.kind == kindContents {
+			lastFront = i
+		}
+		if r.kind == kindTale && s.d.size(r) > 2500 {
+			break
+		}
+	}
+	for i := range rs {
+		r := &rs[i]
+		if r.kind != kindTale || r.listed {
+			continue
+		}
+		if n := s.d.size(*r); !(i < lastFront && n < 1200) && !(n < 600 && !s.d.textBetween(r.text, r.to) && s.tales(rs) > 1) {
+			break
+		}
+		r.kind = kindTitlePage
+	}
+}
+
+func (s *splitter) tales(rs []region) int {
+	n := 0
+	for _, r := range rs {
+		if r.kind == kindTale {
+			n++
+		}
+	}
+	return n
+}
+
+// size is the bytes of a region.
+func (d *doc) size(r region) int {
+	sp := d.span(r.from, r.to)
+	return sp.end - sp.start
 }
 
 func sameHead(a, b *head) bool { return same(a.key, &a.sig, b.key, &b.sig) >= 0.8 }
