@@ -8,7 +8,9 @@ import (
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/ingest/fairytaleqa"
 	"github.com/retcon-bench/retcon/ingest/gutenberg"
+	"github.com/retcon-bench/retcon/ingest/longbench"
 	"github.com/retcon-bench/retcon/ingest/longbenchwrite"
+	"github.com/retcon-bench/retcon/ingest/longlamp"
 	"github.com/retcon-bench/retcon/ingest/tales"
 	"github.com/retcon-bench/retcon/ingest/wikiplots"
 	"github.com/retcon-bench/retcon/ingest/writingbench"
@@ -20,7 +22,9 @@ var Corpora = []ingest.Corpus{
 	tales.Corpus,
 	gutenberg.Corpus,
 	fairytaleqa.Corpus,
+	longbench.Corpus,
 	longbenchwrite.Corpus,
+	longlamp.Corpus,
 	wikiplots.Corpus,
 	writingbench.Corpus,
 	writingprompts.Corpus,

@@ -91,6 +91,7 @@ func (s *Source) item(rows []Row, parse Parse) ingest.Item {
 				s.Skip(&b, r, "", ReasonRepeated, "the same text as "+r.repeats)
 				continue
 			}
+			r.sha = r.SHA256()
 			parse(&b, r)
 		}
 		return b, nil

@@ -35,6 +35,7 @@ type Row struct {
 	Repaired int
 
 	Tag     string // a note of the corpus's own, see Unique
+	sha     string // once it is known: a row may give thousands of stories
 	repeats string // the earlier record with the same text
 }
 
@@ -51,6 +52,9 @@ func (r Row) Key(stem string, byLine bool) string {
 
 // SHA256 is the hash of the record's bytes.
 func (r Row) SHA256() string {
+	if r.sha != "" {
+		return r.sha
+	}
 	sum := sha256.Sum256(r.Data)
 	return hex.EncodeToString(sum[:])
 }
