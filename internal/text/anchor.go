@@ -72,6 +72,7 @@ const (
 	WhyEmpty     = "empty"            // none: the quote has no word
 	WhyAbsent    = "not in the story" // none: no place is near enough
 	WhyShort     = "too short"        // none: too few words to trust a near match
+	WhyLong      = "too long"         // none: too many words to align
 	WhyNumber    = "number"           // none: the nearest place has other numbers
 	WhyNegation  = "negation"         // none: the nearest place negates differently
 	WhyEllipsis  = "ellipsis"         // none: words were left out that cannot be told apart from changes
@@ -224,7 +225,7 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 	try := func(rs []*reading, f func(*reading, int) (Match, bool)) (Match, bool) {
 		for _, r := range rs {
 			m, ok := f(r, near)
-			if !ok && refused == "" {
+			if !ok && (refused == "" || refused == WhyAbsent) {
 				refused = m.Why
 			}
 			if ok {
@@ -268,24 +269,36 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 		}
 	}
 	none := Match{Class: ClassNone, Why: WhyAbsent}
+	var found *Match
 	for i, r := range rs {
 		m := a.nearly(r, near)
-		if m.Class.Found() {
+		switch {
+		case m.Class.Found():
+			if found == nil {
+				found = &m
+			}
+		case len(r.head)+len(r.tail) > 0 && (m.Why == WhyNumber || m.Why == WhyNegation):
+			// Without its label the quote is refused: the label must not lend
+			// a number to the whole.
 			return m, ""
-		}
-		// The quote as it stands has the word, unless another reading got
-		// nearer.
-		if i == 0 || m.Why != WhyAbsent && m.Similarity > none.Similarity {
+		case i == 0 || m.Why != WhyAbsent && m.Similarity > none.Similarity:
+			// The quote as it stands has the word, unless another reading got
+			// nearer.
 			none = m
 		}
+	}
+	if found != nil {
+		return *found, ""
 	}
 	if m, ok := try(rs, a.nearPieces); ok {
 		return m, ""
 	}
 	// Labels that may be the quote's own words come last: a near match of the
-	// whole says more than a clean one of a part.
-	if m, ok := try(unsure, a.run); ok {
-		return m, ""
+	// whole says more than a clean one of a part, and so does a refused one.
+	if none.Why != WhyNumber && none.Why != WhyNegation {
+		if m, ok := try(unsure, a.run); ok {
+			return m, ""
+		}
 	}
 	if none.Why == WhyAbsent && refused != "" {
 		none.Why = refused

@@ -19,6 +19,8 @@ const (
 	maxMissing = 2    // words that may be left out in all, without becoming pieces
 	// Fewer words than this, and fewer characters, are no ground for a near match.
 	minFuzzyWords, minFuzzyRunes = 4, 20
+	// More words would take an alignment of many megabytes, and are no quote.
+	maxFuzzyWords = 3000
 )
 
 // aligned is one step of an alignment: quote word q stands for story word s;
@@ -53,6 +55,9 @@ func (a *Anchorer) nearly(r *reading, near int) Match {
 	length := utf8.RuneCountInString(form)
 	if n < minFuzzyWords && length < minFuzzyRunes || n < 3 {
 		return none(WhyShort, 0)
+	}
+	if n > maxFuzzyWords {
+		return none(WhyLong, 0)
 	}
 	cs := a.candidates(r, form)
 	if len(cs) == 0 {
@@ -512,6 +517,12 @@ func (a *Anchorer) forbidden(r *reading, c candidate) string {
 		}
 		if g.edge(n) {
 			if why := a.leftOff(g, n); why != "" {
+				return why
+			}
+		} else if a.sentenceWithin(g.s[0]-1, g.s[1]) {
+			// A "not" of the next sentence does not stand for one of this.
+			beside := append(a.tokens(g.s[0]-1, g.s[0]), a.tokens(g.s[1], g.s[1]+1)...)
+			if why := differ(guards{}, guardsOf(a.story, beside)); why != "" {
 				return why
 			}
 		}

@@ -298,4 +298,33 @@ func TestOracleAnchors(t *testing.T) {
 	}
 }
 
+// TestOracleEchoes tells the quotes that were copied from the prompt's examples
+// from all others.
+func TestOracleEchoes(t *testing.T) {
+	d := oracle(t)
+	e := NewEchoes(d.examples)
+	copied, genuine := 0, 0
+	for _, l := range d.lines {
+		if l.quote == "" {
+			continue
+		}
+		m, kind := l.story.anch.FindOrEcho(l.quote, -1, e)
+		switch l.Cls {
+		case "x_prompt_example":
+			if copied++; kind != EchoExact || m.Class != ClassNone {
+				t.Errorf("%s: %q is an example: %q %+v", l, l.quote, kind, m)
+			}
+		case "x_prompt_example_edited":
+			if copied++; kind == "" || m.Class != ClassNone {
+				t.Errorf("%s: %q is an edited example: %q %+v", l, l.quote, kind, m)
+			}
+		default:
+			if genuine++; kind != "" {
+				t.Errorf("%s (%s): %q is no example: %q", l, l.Cls, l.quote, kind)
+			}
+		}
+	}
+	t.Logf("%d copied quotes told from %d others", copied, genuine)
+}
+
 func abs(n int) int { return max(n, -n) }

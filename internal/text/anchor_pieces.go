@@ -188,14 +188,10 @@ func (a *Anchorer) cover(r *reading, seams []seam, least seam, changed bool, i, 
 	starts = append(starts, j)
 	var ps []piece
 	for u := 0; u+1 < len(starts); {
-		v := len(starts) - 1
-		var hits []hit
-		for ; v > u; v-- {
-			if hits = a.hits(r.tokens[starts[u]:starts[v]]); len(hits) > 0 {
-				break
-			}
-		}
+		// The longest run from here: every shorter one is in the story too.
+		v := u + sort.Search(len(starts)-1-u, func(k int) bool { return len(a.hits(r.tokens[starts[u]:starts[u+k+1]])) == 0 })
 		if v > u {
+			hits := a.hits(r.tokens[starts[u]:starts[v]])
 			p := piece{first: starts[u], last: starts[v] - 1, hits: hits, parts: starts[u : u+1]}
 			if least >= seamSentence {
 				p.parts = starts[u:v]
@@ -241,8 +237,8 @@ func (a *Anchorer) nearPiece(r *reading, i, j int) (piece, bool) {
 // place chooses one place for each piece so that the whole lies together, and
 // judges the result.
 func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near int) (Match, bool) {
-	chains, ok := a.chains(ps)
-	if !ok {
+	chains := a.chains(ps)
+	if len(chains) == 0 {
 		return Match{}, false
 	}
 	exact, edited := 0, 0
@@ -257,86 +253,42 @@ func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near 
 	if edited > 2*exact {
 		return Match{}, false
 	}
-	var at []Range
-	for _, ch := range chains {
-		at = append(at, Range{int(a.toks[ch[0].first].start), int(a.toks[ch[0].last].end)})
+	at := make([]Range, len(chains))
+	for i, ch := range chains {
+		at[i] = Range{int(a.toks[ch[0].first].start), int(a.toks[ch[0].last].end)}
 	}
 	m := choose(ClassPieces, r, at, near)
 	ch := chains[slices.IndexFunc(at, func(p Range) bool { return p == m.Ranges[0] })]
 	if !a.labelled(r, ch[0], ch[len(ch)-1]) {
 		return Match{}, false
 	}
-	why := ""
 	for i, p := range ps {
-		before, after := -1, -1
-		if i > 0 {
-			before = ch[i].first - ch[i-1].last - 1
-		}
-		if i+1 < len(ps) {
-			after = ch[i+1].first - ch[i].last - 1
-		}
-		byside := func(g int) bool { return 0 <= g && g <= beside }
-		if least > seamSpoken && (p.short(r) || p.edits > 0) && !byside(before) && !byside(after) {
+		if least > seamSpoken && (p.short(r) || p.edits > 0) && !besides(ch, i) {
 			return Match{}, false
 		}
 		if p.edits > 0 {
-			why = WhyChanged
+			m.Why = WhyChanged
 			m.Changes = append(m.Changes, p.changes...)
 		}
 		if i == 0 {
 			continue
 		}
-		var left []token // out, between the two places
-		if before >= 0 {
-			left = a.tokens(ch[i-1].last+1, ch[i].first)
+		flag, refused := a.joint(p.marked, seams[p.first], least, ch[i-1], ch[i])
+		if refused != "" {
+			return Match{Why: refused}, false
 		}
-		hides := func(toks []token) bool { return !guardsOf(a.story, toks).equal(guards{}) }
-		negates := func(toks []token) bool { return guardsOf(a.story, toks).negations > 0 }
-		// What the story says on, in the clause that one piece breaks off, and
-		// before the next, in the clause that it breaks into.
-		tail, head := ch[i-1].last, ch[i].first
-		for !a.clauseEnds(tail) {
-			tail++
-		}
-		for head > 0 && !a.clauseEnds(head-1) {
-			head--
-		}
-		cutOff := hides(a.tokens(ch[i-1].last+1, tail+1)) || hides(a.tokens(head, ch[i].first))
-		inSentence := before >= 0 && !a.sentenceWithin(ch[i-1].last, ch[i].first) && hides(left)
-		oneClause := seams[p.first] != seamClause || before >= 0 && (!a.sentenceWithin(ch[i-1].last, ch[i].first) || a.speechTag(ch[i-1].last, ch[i].first))
-		// Next to a piece a negation turns it around, whatever marks the gap.
-		negated := tail > ch[i-1].last && negates(a.tokens(ch[i-1].last+1, ch[i-1].last+2)) ||
-			head < ch[i].first && negates(a.tokens(ch[i].first-1, ch[i].first))
-		switch {
-		case least == seamSpoken && (before < 0 || before > beside || !a.speechTag(ch[i-1].last, ch[i].first)):
-			return Match{}, false
-		case least < seamSentence && !p.marked && !oneClause:
-			// Clauses are joined only around a speech tag or within a sentence.
-			return Match{}, false
-		case least < seamSentence && !p.marked && (before < 0 || hides(left) || int(a.toks[ch[i].first].start-a.toks[ch[i-1].last].end) > clauseGap):
-			return Match{}, false
-		case !p.marked && (cutOff || inSentence), before >= 0 && before <= fewWords && hides(left), negated:
-			// A sentence without its middle is another sentence.
-			if negated || negates(left) {
-				return Match{Why: WhyNegation}, false
-			}
-			return Match{Why: WhyNumber}, false
-		case why != "":
-		case before < 0 || before > apart:
-			why = WhyOrder
-		case cutOff, inSentence, before <= nearGap && hides(left):
-			why = WhyHidden
-		case least < seamSentence && !p.marked:
-			why = WhyElided
+		if m.Why == "" {
+			m.Why = flag
 		}
 	}
-	m.Flagged, m.Why = why != "", why
+	m.Flagged = m.Why != ""
 	m.Ranges = m.Ranges[:0]
 	edits, length := 0, 0
 	for i, p := range ps {
 		edits += p.edits
 		length += utf8.RuneCountInString(formOf(r.tokens[p.first : p.last+1]))
-		// A place holds the piece's tokens one for one, unless it is near.
+		// A place holds the piece's tokens one for one, unless it is near; then
+		// it has one part.
 		for k, from := range p.parts {
 			h := hit{ch[i].first + from - p.first, ch[i].last}
 			last := p.last
@@ -351,16 +303,105 @@ func (a *Anchorer) place(r *reading, ps []piece, seams []seam, least seam, near 
 	return m, true
 }
 
+// besides reports whether place i of a chain follows the one before it, or is
+// followed by the next, within few words.
+func besides(ch []hit, i int) bool {
+	near := func(g, h hit) bool { return g.last < h.first && h.first-g.last-1 <= beside }
+	return i > 0 && near(ch[i-1], ch[i]) || i+1 < len(ch) && near(ch[i], ch[i+1])
+}
+
+// joint judges two places that the quote has side by side: whether a reader
+// should look at what was left out between them, or, refused, why they must
+// not be joined.
+func (a *Anchorer) joint(marked bool, at, least seam, prev, next hit) (flag, refused string) {
+	gap := next.first - prev.last - 1 // below 0 if the story has next first
+	var left []token
+	if gap > 0 {
+		left = a.tokens(prev.last+1, next.first)
+	}
+	says := func(toks []token) bool { return !guardsOf(a.story, toks).equal(guards{}) }
+	negates := func(toks []token) bool { return guardsOf(a.story, toks).negations > 0 }
+	within := gap >= 0 && !a.sentenceWithin(prev.last, next.first) // one sentence
+	// What is told in a speech tag says nothing about the speech.
+	tag := gap > 1 && a.speechTag(prev.last, next.first) && !negates(left[:1]) && !negates(left[gap-1:])
+	unmarked := least < seamSentence && !marked // joined in the middle of a sentence
+	switch {
+	case least == seamSpoken && (!tag || gap > beside):
+		return "", WhyAbsent
+	case unmarked && at == seamClause && !tag && !within:
+		return "", WhyAbsent
+	case unmarked && (gap < 0 || int(a.toks[next.first].start-a.toks[prev.last].end) > clauseGap):
+		return "", WhyAbsent
+	case tag && unmarked:
+		return WhyElided, ""
+	case tag:
+		return "", ""
+	}
+	// What the story says on in the clause that one place breaks off, and what
+	// it said before in the clause that the next one breaks into.
+	tail, head := prev.last, next.first
+	for !a.clauseEnds(tail) {
+		tail++
+	}
+	for head > 0 && !a.clauseEnds(head-1) {
+		head--
+	}
+	after, before := a.tokens(prev.last+1, tail+1), a.tokens(head, next.first)
+	// Right beside a place a negation turns it around, whatever marks the gap;
+	// so do a few words with a number or a negation among them.
+	beside := len(after) > 0 && negates(after[:1]) || len(before) > 0 && negates(before[len(before)-1:])
+	broken := says(after) || says(before) || within && says(left)
+	switch {
+	case beside, unmarked && says(left), !marked && broken, 0 < gap && gap <= fewWords && says(left):
+		if beside || negates(left) || negates(after) || negates(before) {
+			return "", WhyNegation
+		}
+		return "", WhyNumber
+	case gap < 0 || gap > apart:
+		return WhyOrder, ""
+	case broken, gap <= nearGap && says(left):
+		return WhyHidden, ""
+	case unmarked:
+		return WhyElided, ""
+	}
+	return "", ""
+}
+
 // speechTag reports that what stands between story tokens i and j is told
-// between two parts of direct speech in one paragraph.
+// between two parts of direct speech in one paragraph: a mark closes speech
+// after i, another opens it before j.
 func (a *Anchorer) speechTag(i, j int) bool {
-	if strings.Contains(between(a.story, int(a.toks[i].end), int(a.toks[j].start)), "\n") {
+	if i+1 >= j || strings.Contains(between(a.story, int(a.toks[i].end), int(a.toks[j].start)), "\n") {
 		return false
 	}
-	mark := func(s string) bool {
-		return strings.ContainsFunc(s, func(r rune) bool { return plainMark(r) == '"' || plainMark(r) == '\'' })
+	for k := i + 1; k < j-1; k++ {
+		if strings.ContainsFunc(a.gap(k), func(r rune) bool { return plainMark(r) == '"' }) {
+			return false // others speak in between
+		}
 	}
-	return mark(a.gap(i)) && mark(a.gap(j-1))
+	split := func(gap string) (before, after string, ok bool) {
+		for k, r := range gap {
+			if p := plainMark(r); p == '"' || p == '\'' {
+				before, after = gap[:k], gap[k+utf8.RuneLen(r):]
+				return before, after, !strings.ContainsFunc(after, func(r rune) bool { return plainMark(r) == '"' })
+			}
+		}
+		return "", "", false
+	}
+	blank := func(s string) bool { return strings.ContainsFunc(s, unicode.IsSpace) }
+	open := func(s string) bool { return blank(s) || strings.ContainsAny(s, "-–—，：,:") }
+	before, after, ok := split(a.gap(i))
+	if !ok || blank(before) || !(blank(after) || isCJK(a.first1(i+1))) {
+		return false
+	}
+	before, after, ok = split(a.gap(j - 1))
+	return ok && open(before) && !blank(after)
+}
+
+// first1 returns the first character of story token i.
+func (a *Anchorer) first1(i int) rune {
+	r, _ := utf8.DecodeRuneInString(a.words[a.toks[i].id])
+	return r
 }
 
 // sentenceWithin reports whether a sentence ends somewhere between story
@@ -375,9 +416,9 @@ func (a *Anchorer) sentenceWithin(i, j int) bool {
 }
 
 // chains returns the ways to place the pieces that lie together best: more
-// than one if a whole passage is repeated. ok is false if there are none, or
-// too many places to compare.
-func (a *Anchorer) chains(ps []piece) ([][]hit, bool) {
+// than one if a whole passage is repeated, none if that is impossible or if
+// there are too many places to compare.
+func (a *Anchorer) chains(ps []piece) [][]hit {
 	const most = 1 << 21 // comparisons
 	type cell struct{ cost, next int }
 	work := 0
@@ -385,7 +426,7 @@ func (a *Anchorer) chains(ps []piece) ([][]hit, bool) {
 		work += len(ps[i].hits) * len(ps[i+1].hits)
 	}
 	if work > most {
-		return nil, false
+		return nil
 	}
 	// From the last piece back, the best continuation of each place.
 	table := make([][]cell, len(ps))
@@ -418,7 +459,7 @@ func (a *Anchorer) chains(ps []piece) ([][]hit, bool) {
 		}
 	}
 	if least < 0 {
-		return nil, false
+		return nil
 	}
 	var out [][]hit
 	for x, c := range table[0] {
@@ -432,5 +473,5 @@ func (a *Anchorer) chains(ps []piece) ([][]hit, bool) {
 		}
 		out = append(out, ch)
 	}
-	return out, true
+	return out
 }
