@@ -228,5 +228,51 @@ func TestKnownDuplicates(t *testing.T) {
 			fmt.Printf("%s\t%s\t%s\t%.4f\t%.4f\t%d\t%d\n", dup.StoryID, dup.KeptID, dup.Kind, dup.Jaccard, dup.Containment, dup.SharedBands, dup.ClusterSize)
 		}
 	}
-	_ = slices.Sort[[]int]
+}
+
+// TestRetellings measures the report for people: how many of the known
+// retellings, of stories that stay, it lists among its first 500 pairs.
+func TestRetellings(t *testing.T) {
+	root := shared(t)
+	pairs := readKnown(t, root)
+	stories := realStories(t, root, pairs)
+	d := decideOn(t, stories, realSettings())
+	group := map[string]string{}
+	var profiles []dedup.Profile
+	for _, s := range stories {
+		kept, dropped := d.Apply(s)
+		group[s.StoryID] = kept.GroupID
+		if dropped == nil {
+			profiles = append(profiles, dedup.ProfileOf(s))
+		}
+	}
+	where := newFinder(stories)
+	want := map[[2]string]knownPair{}
+	for _, p := range pairs {
+		a, okA := where.find(p.pathA, p.titleA)
+		b, okB := where.find(p.pathB, p.titleB)
+		if p.kind == "retelling" && okA && okB {
+			k := [2]string{group[a.StoryID], group[b.StoryID]}
+			slices.Sort(k[:])
+			want[k] = p
+		}
+	}
+	known := len(want)
+	list := dedup.Retellings(profiles, 0)
+	for i, r := range list {
+		if os.Getenv("RETCON_PRINT") != "" {
+			_, ok := want[[2]string{r.A, r.B}]
+			fmt.Printf("%d\t%.3f\t%v\t%s\t%s\n", i+1, r.Score, ok, r.A, r.B)
+		}
+		if i < 500 {
+			delete(want, [2]string{r.A, r.B})
+		}
+	}
+	t.Logf("%d of %d known retellings are among the first 500 of %d pairs", known-len(want), known, len(list))
+	for _, p := range want {
+		t.Logf("not there: %v", p)
+	}
+	if known == 0 || 10*len(want) > known {
+		t.Errorf("%d of %d known retellings are not among the first 500", len(want), known)
+	}
 }
