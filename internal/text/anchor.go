@@ -221,26 +221,26 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 	if len(rs[0].tokens) == 0 {
 		return Match{Class: ClassNone, Why: WhyEmpty}, ""
 	}
-	refused := "" // why pieces that are in the story are no match
-	try := func(rs []*reading, f func(*reading, int) (Match, bool)) (Match, bool) {
-		for _, r := range rs {
-			m, ok := f(r, near)
-			if !ok && (refused == "" || refused == WhyAbsent) {
-				refused = m.Why
-			}
-			if ok {
-				if r.flag {
-					m.Flagged, m.Why = true, WhyDropped
+	// Why pieces that are all in the story were no match.
+	refused := ""
+	try := func(rs []*reading, stages ...func(*reading, int) (Match, bool)) (Match, bool) {
+		for _, stage := range stages {
+			for _, r := range rs {
+				m, ok := stage(r, near)
+				if ok {
+					if r.flag {
+						m.Flagged, m.Why = true, WhyDropped
+					}
+					return m, true
 				}
-				return m, true
+				if refused == "" || refused == WhyAbsent {
+					refused = m.Why
+				}
 			}
 		}
 		return Match{}, false
 	}
-	if m, ok := try(rs, a.run); ok {
-		return m, ""
-	}
-	if m, ok := try(rs, a.cut); ok {
+	if m, ok := try(rs, a.run, a.cut); ok {
 		return m, ""
 	}
 	sure, unsure := unwrap(rs, true)
@@ -248,18 +248,12 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 		return m, ""
 	}
 	rs = append(rs, sure...)
-	if m, ok := try(rs, a.pieces); ok { // each piece unchanged
-		return m, ""
-	}
-	if m, ok := try(rs, a.spoken); ok {
+	if m, ok := try(rs, a.pieces, a.spoken); ok {
 		return m, ""
 	}
 	sure, more := unwrap(rs, false)
 	unsure = append(unsure, more...)
-	if m, ok := try(sure, a.run); ok {
-		return m, ""
-	}
-	if m, ok := try(sure, a.pieces); ok {
+	if m, ok := try(sure, a.run, a.pieces); ok {
 		return m, ""
 	}
 	rs = append(rs, sure...)
@@ -268,42 +262,51 @@ func (a *Anchorer) find(quote string, near int, e *Echoes) (Match, string) {
 			return Match{Class: ClassNone, Why: WhyCopied}, kind
 		}
 	}
-	none := Match{Class: ClassNone, Why: WhyAbsent}
-	var found *Match
-	for i, r := range rs {
-		m := a.nearly(r, near)
-		switch {
-		case m.Class.Found():
-			if found == nil {
-				found = &m
-			}
-		case len(r.head)+len(r.tail) > 0 && (m.Why == WhyNumber || m.Why == WhyNegation):
-			// Without its label the quote is refused: the label must not lend
-			// a number to the whole.
-			return m, ""
-		case i == 0 || m.Why != WhyAbsent && m.Similarity > none.Similarity:
-			// The quote as it stands has the word, unless another reading got
-			// nearer.
-			none = m
-		}
-	}
-	if found != nil {
-		return *found, ""
+	m := a.nearest(rs, near)
+	if m.Class.Found() {
+		return m, ""
 	}
 	if m, ok := try(rs, a.nearPieces); ok {
 		return m, ""
 	}
 	// Labels that may be the quote's own words come last: a near match of the
 	// whole says more than a clean one of a part, and so does a refused one.
-	if none.Why != WhyNumber && none.Why != WhyNegation {
+	if m.Why != WhyNumber && m.Why != WhyNegation {
 		if m, ok := try(unsure, a.run); ok {
 			return m, ""
 		}
 	}
-	if none.Why == WhyAbsent && refused != "" {
-		none.Why = refused
+	if m.Why == WhyAbsent && refused != "" {
+		m.Why = refused
 	}
-	return none, ""
+	return m, ""
+}
+
+// nearest returns the near match of the first reading that has one, or says
+// why none has.
+func (a *Anchorer) nearest(rs []*reading, near int) Match {
+	var found, none *Match
+	for _, r := range rs {
+		m := a.nearly(r, near)
+		switch {
+		case m.Class.Found():
+			if found == nil {
+				found = &m
+			}
+		case r.labels() && (m.Why == WhyNumber || m.Why == WhyNegation):
+			// Without its label the quote is refused: the label must not lend
+			// its number to the whole.
+			return m
+		case none == nil || m.Why != WhyAbsent && m.Similarity > none.Similarity:
+			// The quote as it stands has the word, unless another reading got
+			// nearer.
+			none = &m
+		}
+	}
+	if found != nil {
+		return *found
+	}
+	return *none
 }
 
 // unwrap returns the readings of rs without what stands before the passage, or
@@ -398,32 +401,28 @@ func (a *Anchorer) run(r *reading, near int) (Match, bool) {
 	return choose(best, r, at, near), true
 }
 
-// labelled reports whether the labels taken off a reading are the quote's own
-// addition. They are not if the story has a label there too, or has words
-// there that share one with it: then the label is a changed part of the
-// passage, and what changed may be a number.
+// labelled reports whether the labels taken off a reading may be the quote's
+// own addition. A label that shares a word with what the story says there
+// ("Kael: ..." for `Kael said, "..."`) must have the same numbers and
+// negations; one that shares none must not stand where the story has a label
+// of its own, and if it is none of the usual kinds, the story must not have a
+// number or negation there that it may stand for.
 func (a *Anchorer) labelled(r *reading, first, last hit) bool {
 	apart := func(l label, words []token, gap string) bool {
-		if len(words) == 0 {
-			return true
-		}
-		if strings.Contains(gap, ":") {
-			return false
-		}
+		g := guardsOf(a.story, words)
 		for _, w := range words {
 			if slices.ContainsFunc(l.toks, func(t token) bool { return t.text == w.text }) {
-				return false
+				return g.equal(guardsOf(l.text, l.toks))
 			}
 		}
-		g := guardsOf(a.story, words)
-		return !l.strict || len(g.numbers) == 0 && g.negations == 0
+		return !strings.Contains(gap, ":") && (!l.strict || g.equal(guards{}))
 	}
 	for _, l := range r.head {
 		lo := first.first
 		for n := len(l.toks) + 1; n > 0 && lo > 0; n-- {
 			lo--
 		}
-		if !apart(l, a.tokens(lo, first.first), a.gap(first.first-1)) {
+		if lo < first.first && !apart(l, a.tokens(lo, first.first), a.gap(first.first-1)) {
 			return false
 		}
 	}
@@ -432,7 +431,7 @@ func (a *Anchorer) labelled(r *reading, first, last hit) bool {
 		for n := len(l.toks) + 1; n > 0 && hi < len(a.toks); n-- {
 			hi++
 		}
-		if !apart(l, a.tokens(last.last+1, hi), a.gap(last.last)) {
+		if last.last+1 < hi && !apart(l, a.tokens(last.last+1, hi), a.gap(last.last)) {
 			return false
 		}
 	}

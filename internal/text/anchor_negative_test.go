@@ -131,7 +131,7 @@ func TestNegativeSet(t *testing.T) {
 		}
 		other := d.stories[(si+7)%len(d.stories)]
 		sentences := Sentences(story)
-		for range 60 {
+		for range 25 {
 			r := sentences[rng.IntN(len(sentences))]
 			s := strings.Join(strings.Fields(r.Of(story)), " ")
 			if n := len(strings.Fields(s)); n < 7 || n > 45 {

@@ -293,9 +293,12 @@ type reading struct {
 
 // A label is what was taken off a quote.
 type label struct {
-	toks   []token
-	strict bool // there must be no number or negation in the story beside the passage
+	text   string
+	toks   []token // of text
+	strict bool    // there must be no number or negation in the story beside the passage
 }
+
+func (r *reading) labels() bool { return len(r.head)+len(r.tail) > 0 }
 
 func newReading(s string, floor Class) *reading {
 	s = strings.TrimSpace(s)
@@ -540,7 +543,7 @@ func (r *reading) unwrapped(front bool) *reading {
 		}
 		sure = reRemark.MatchString(text) || nameLike(text)
 	}
-	l := label{toks, number || !sure}
+	l := label{text, toks, number || !sure}
 	if front {
 		out.head = append(out.head[:len(out.head):len(out.head)], l)
 	} else {
