@@ -61,8 +61,8 @@ func (e *ClusterError) Error() string {
 	return strings.TrimSuffix(b.String(), ",") + "; look at the texts, then mend the corpus or raise dedup.max_cluster"
 }
 
-// decide lets every story stay that is no duplicate of one that stays. copies
-// join stories of equal words to the first of them, edges join those first
+// decide lets every story stay that is no duplicate of one that stays (and no
+// part of one, see partOf). copies join stories of equal words to the first of them, edges join those first
 // ones; both may join ours to others'.
 func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 	class := map[int32]int32{} // of a copy: the first story of the same words
@@ -95,6 +95,8 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 		d.Overlap = append(d.Overlap, schemas.Overlap{Against: a.Name, SHA256: a.SHA256, Proof: ProofSource, Compared: c.ours})
 	}
 	stays := map[int32]int32{} // the story of a class that stays
+	like := map[int32]int32{}  // of a class that does not: the story that stays, where it is near
+	texts := c.newReader(1)
 	for _, r := range c.sequence(near, classOf) {
 		id := c.sig(r).ID
 		matches := c.matches(r, seen[classOf(r)])
@@ -107,7 +109,17 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 			}
 			continue
 		}
-		if dup, ok := c.duplicateOf(r, classOf(r), near, stays); ok {
+		dup, kept := c.duplicateOf(r, classOf(r), near, stays)
+		if kept >= 0 && dup.Kind == KindNear {
+			like[classOf(r)] = kept
+		}
+		if kept < 0 {
+			var err error
+			if dup, kept, err = c.partOf(texts, r, classOf(r), near, like); err != nil {
+				return nil, err
+			}
+		}
+		if kept >= 0 {
 			d.Duplicates = append(d.Duplicates, dup)
 			continue
 		}
@@ -175,10 +187,11 @@ func (c *chooser) sequence(near map[int32][]edge, classOf func(int32) int32) []i
 	return all
 }
 
-// duplicateOf returns the evidence when r is a duplicate of a story that stays.
-func (c *chooser) duplicateOf(r, class int32, near map[int32][]edge, stays map[int32]int32) (schemas.Duplicate, bool) {
+// duplicateOf returns the story that stays of which r is a duplicate, with the
+// evidence; its rank is -1 when there is none.
+func (c *chooser) duplicateOf(r, class int32, near map[int32][]edge, stays map[int32]int32) (schemas.Duplicate, int32) {
 	if k, ok := stays[class]; ok {
-		return c.evidence(r, c.sig(k).ID, edge{kind: KindExact, overlap: overlap{1, 1}, bands: c.bandsOf(r)}), true
+		return c.evidence(r, k, edge{kind: KindExact, overlap: overlap{1, 1}, bands: c.bandsOf(r)}), k
 	}
 	var best edge
 	kept := int32(-1)
@@ -190,9 +203,68 @@ func (c *chooser) duplicateOf(r, class int32, near map[int32][]edge, stays map[i
 		best, kept = e, k
 	}
 	if kept < 0 {
-		return schemas.Duplicate{}, false
+		return schemas.Duplicate{}, -1
 	}
-	return c.evidence(r, c.sig(kept).ID, best), true
+	return c.evidence(r, kept, best), kept
+}
+
+// partOf goes one step further for parts of stories, and for nothing else: a
+// passage of an edition that did not stay is a passage of the tale, though the
+// edition that stays words it a little otherwise. It must have half of the
+// containment that a direct duplicate needs. The figures are those of the
+// passage in the story that stays.
+func (c *chooser) partOf(texts *reader, r, class int32, near map[int32][]edge, like map[int32]int32) (schemas.Duplicate, int32, error) {
+	var best edge
+	kept := int32(-1)
+	for _, e := range near[class] {
+		k, ok := like[e.a+e.b-class]
+		if !ok || e.inner != class {
+			continue
+		}
+		part, err := texts.set(r)
+		if err != nil {
+			return schemas.Duplicate{}, -1, err
+		}
+		whole, err := texts.set(k)
+		if err != nil {
+			return schemas.Duplicate{}, -1, err
+		}
+		e.overlap = measure(part, whole)
+		if e.containment < c.set.Containment/2 || kept >= 0 && cmp.Or(strength(e, best), cmp.Compare(kept, k)) <= 0 {
+			continue
+		}
+		best, kept = e, k
+	}
+	if kept < 0 {
+		return schemas.Duplicate{}, -1, nil
+	}
+	var err error
+	if best.bands, err = c.sharedBands(r, kept); err != nil {
+		return schemas.Duplicate{}, -1, err
+	}
+	return c.evidence(r, kept, best), kept, nil
+}
+
+// sharedBands counts the bands that two stories share, from their texts: their
+// keys may be on disk.
+func (c *chooser) sharedBands(a, b int32) (int, error) {
+	var keys [2][]uint32
+	set := c.set
+	set.Index = IndexBands
+	for i, r := range []int32{a, b} {
+		s, err := c.read(r)
+		if err != nil {
+			return 0, err
+		}
+		keys[i] = Sign(s, set).Keys
+	}
+	n := 0
+	for i := range min(set.Bands, len(keys[0]), len(keys[1])) {
+		if keys[0][i] == keys[1][i] {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // strength compares evidence: exact before near before the rest, then by the
@@ -212,9 +284,9 @@ func strength(a, b edge) int {
 	return cmp.Or(grade(a)-grade(b), cmp.Compare(a.jaccard, b.jaccard), cmp.Compare(a.containment, b.containment))
 }
 
-func (c *chooser) evidence(r int32, kept string, e edge) schemas.Duplicate {
+func (c *chooser) evidence(r, kept int32, e edge) schemas.Duplicate {
 	return schemas.Duplicate{
-		StoryID: c.sig(r).ID, KeptID: kept, Kind: e.kind,
+		StoryID: c.sig(r).ID, KeptID: c.sig(kept).ID, Kind: e.kind,
 		Jaccard: round4(e.jaccard), Containment: round4(e.containment), SharedBands: e.bands,
 	}
 }
@@ -246,12 +318,12 @@ func (c *chooser) matches(r int32, edges []edge) []match {
 		if e.kind == KindExact {
 			e.bands = c.bandsOf(r)
 		}
-		all = append(all, match{c.evidence(r, c.sig(e.b).ID, e), at, e})
+		all = append(all, match{c.evidence(r, e.b, e), at, e})
 	}
 	for at, a := range c.set.Compare {
 		if id := c.sig(r).ID; a.has(id) && !slices.ContainsFunc(all, func(m match) bool { return m.at == at }) {
 			e := edge{kind: KindSource}
-			all = append(all, match{c.evidence(r, id, e), at, e})
+			all = append(all, match{c.evidence(r, r, e), at, e})
 		}
 	}
 	for i := range all {

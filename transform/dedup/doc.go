@@ -39,10 +39,23 @@
 //
 // # Which copy stays
 //
-// No chaining: a story is set aside only when it is itself a duplicate of a
-// story that stays. Stories are taken in one order, which depends on the
-// stories alone: those that an earlier release kept; those that are no part of
-// a longer story; the corpus that stands first in Settings.Corpora; the most
-// words; the fewest leftovers of transcription; the smallest id. Each stays
-// unless it is a duplicate of one that already stays.
+// Stories are taken in one order, which depends on the stories alone: those
+// that an earlier release kept; those that are no part of a longer story; the
+// corpus that stands first in Settings.Corpora; the most words; the fewest
+// leftovers of transcription; the smallest id. Each stays unless it is a
+// duplicate of one that already stays. So nothing is chained: a story is set
+// aside for one that it is itself alike, never for the neighbour of a
+// neighbour. The one exception are passages, see partOf in decide.go.
+//
+// A passage that many stories share beside their own text makes no duplicate
+// (boilerplate.go). A story with more duplicates than MaxCluster stops the run
+// with its evidence ([ClusterError]).
+//
+// # Beside the choice
+//
+//   - [ReadAgainst] and Settings.Compare: what an earlier release or corpus has
+//     is set aside or marked, with a proof ([schemas.Overlap]); [FlawDisjoint]
+//     is the other proof.
+//   - [Grams]: stories that hold passages of benchmark items, by word 13-grams.
+//   - [Retellings]: tales told twice in other words, listed for people.
 package dedup

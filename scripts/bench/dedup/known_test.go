@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -209,25 +210,121 @@ func TestKnownDuplicates(t *testing.T) {
 		switch {
 		case !okA || !okB:
 			n.absent++
-			t.Logf("absent  %v (have %v %v)", p, okA, okB)
+			t.Logf("absent  %v (have %v %v)", p, okA, okB) // parts of one tale of ours
 		case group[a.StoryID] == group[b.StoryID]:
 			n.found++
 			if p.kind == "retelling" {
 				t.Errorf("retelling merged: %v", p)
 			}
 		case p.kind != "retelling":
-			t.Logf("missed  %v: %s (%s), %s (%s)", p, a.StoryID, group[a.StoryID], b.StoryID, group[b.StoryID])
+			t.Errorf("missed  %v: %s (%s), %s (%s)", p, a.StoryID, group[a.StoryID], b.StoryID, group[b.StoryID])
 		}
 	}
 	t.Logf("%d stories, %d set aside, %d pairs cleared as boilerplate", len(stories), len(d.Duplicates), d.Boilerplate)
 	for _, kind := range []string{"exact", "near", "retelling"} {
 		t.Logf("%-10s %+v", kind, *tallies[kind])
 	}
+	if n := tallies["near"]; tallies["exact"].absent > 0 || n.absent > 2 {
+		t.Errorf("headings of exact or near pairs are missing from the stories")
+	}
 	if os.Getenv("RETCON_PRINT") != "" {
 		for _, dup := range d.Duplicates {
 			fmt.Printf("%s\t%s\t%s\t%.4f\t%.4f\t%d\t%d\n", dup.StoryID, dup.KeptID, dup.Kind, dup.Jaccard, dup.Containment, dup.SharedBands, dup.ClusterSize)
 		}
 	}
+}
+
+// TestKnownBooks decides over whole books, each file read by itself with the
+// tales of it joined: every known pair of files must be one book, and no
+// others may.
+func TestKnownBooks(t *testing.T) {
+	root := shared(t)
+	group := map[string]string{} // what the table says is one book
+	var find func(string) string
+	find = func(p string) string {
+		if g, ok := group[p]; ok && g != p {
+			return find(g)
+		}
+		return p
+	}
+	var books []schemas.Story
+	for _, p := range readKnown(t, root) {
+		if p.titleA != "*" {
+			continue
+		}
+		for _, path := range []string{p.pathA, p.pathB} {
+			if _, ok := group[path]; ok {
+				continue
+			}
+			group[path] = path
+			var texts []string
+			for _, s := range load(t, gutenberg.Corpus, filepath.Join(root, path), `{"filter":false,"long_work":0}`) {
+				texts = append(texts, s.Text)
+			}
+			books = append(books, schemas.Story{StoryID: path, Kind: schemas.KindStory, Text: strings.Join(texts, "\n\n")})
+		}
+		group[find(p.pathB)] = find(p.pathA)
+	}
+	set := realSettings()
+	d := decideOn(t, books, set)
+	kept := map[string]string{}
+	n := map[string]bool{}
+	for _, b := range books {
+		s, _ := d.Apply(b)
+		kept[b.StoryID] = s.GroupID
+		n[find(b.StoryID)] = true
+	}
+	for _, a := range books {
+		for _, b := range books {
+			if same := kept[a.StoryID] == kept[b.StoryID]; same != (find(a.StoryID) == find(b.StoryID)) {
+				t.Errorf("%s and %s: one book %v", a.StoryID, b.StoryID, same)
+			}
+		}
+	}
+	t.Logf("%d files, %d books, %d kept", len(books), len(n), len(books)-len(d.Duplicates))
+	for _, dup := range d.Duplicates {
+		t.Logf("%+v", dup)
+	}
+}
+
+// TestPlantedExcerpts plants 200 excerpts of real tales, of 200 to 300 words,
+// among all of them: each must be found, as part of its tale or the copy of it
+// that stays.
+func TestPlantedExcerpts(t *testing.T) {
+	root := shared(t)
+	stories := realStories(t, root, readKnown(t, root))
+	set := realSettings()
+	before := decideOn(t, stories, set)
+	r := rand.New(rand.NewPCG(1, 200))
+	of := map[string]schemas.Story{}
+	for len(of) < 200 {
+		s := stories[r.IntN(len(stories))]
+		w := strings.Fields(s.Text)
+		if len(w) < 1200 {
+			continue
+		}
+		size := 200 + r.IntN(100)
+		from := r.IntN(len(w) - size)
+		e := schemas.Story{
+			StoryID: fmt.Sprintf("excerpt:%d", len(of)), Kind: schemas.KindStory, Text: strings.Join(w[from:from+size], " "),
+			Source: schemas.Source{Corpus: "excerpt"},
+		}
+		of[e.StoryID] = s
+		stories = append(stories, e)
+	}
+	d := decideOn(t, stories, set)
+	for _, s := range stories {
+		source, planted := of[s.StoryID]
+		if !planted {
+			continue
+		}
+		home, _ := before.Apply(source)
+		got, dropped := d.Apply(s)
+		if dropped == nil || got.GroupID != home.GroupID && got.GroupID != source.StoryID {
+			t.Errorf("%s of %s (kept %s): %+v", s.StoryID, source.StoryID, home.GroupID, dropped)
+		}
+	}
+	t.Logf("%d set aside without, %d with 200 excerpts", len(before.Duplicates), len(d.Duplicates))
 }
 
 // TestRetellings measures the report for people: how many of the known
