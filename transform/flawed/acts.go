@@ -68,7 +68,7 @@ var actsCall = llm.Call[prompt, schemas.Acts]{
 }
 
 var (
-	actHeading = regexp.MustCompile(`(?mi)^[ \t]*(?:#{1,6}[ \t]*|\*\*[ \t]*)Act[ \t]*([123])\b[^\n]*$`)
+	actHeading = regexp.MustCompile(`(?mi)^[ \t]*(?:#{1,6}[ \t]*\**|\*\*)[ \t]*Act[ \t]*([123])\b[^\n]*$`)
 	firstLine  = regexp.MustCompile(`(?i)^\s*(?:[-*][ \t]+)?\**[ \t]*First Line[ \t]*:?\**[ \t]*:?`)
 )
 
@@ -92,6 +92,9 @@ func decodeActs(r *llm.Reply, in prompt) (schemas.Acts, error) {
 	for n := 1; n <= 3; n++ {
 		if lines[n] == "" {
 			return schemas.Acts{}, llm.Failed(llm.ParseFailed, fmt.Sprintf("no first line of act %d", n))
+		}
+		if isPlaceholder(lines[n]) {
+			return schemas.Acts{}, llm.Failed(llm.Echo, "the prompt's own placeholder came back")
 		}
 	}
 	return locateActs(in.draft.Original.Text, lines[2], lines[3])

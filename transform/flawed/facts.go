@@ -124,7 +124,7 @@ func decodeFacts(r *llm.Reply, in prompt) (factList, error) {
 	var out factList
 	group := "character"
 	seen := map[string]bool{}
-	act1 := newQuotes(in.draft, 0, in.draft.Acts.Act2)
+	act1 := quotesOf(&in.draft.Original, in.draft.Acts.Act2)
 	var last *schemas.Fact
 	for _, line := range joinLines(text.Freeze(r.Text)) {
 		if g := factGroup.FindStringSubmatch(line); g != nil {
@@ -136,7 +136,8 @@ func decodeFacts(r *llm.Reply, in prompt) (factList, error) {
 			continue
 		}
 		if g := evidenceLine.FindStringSubmatch(line); g != nil && last != nil {
-			ids := act1.find(g[1])
+			// A sentence given twice means the next of its places.
+			ids := act1.find(g[1], func(id int) bool { return !slices.Contains(last.Evidence, id) })
 			if len(ids) == 0 && !isNA(g[1]) {
 				out.bad = append(out.bad, badLine{"evidence_not_found", last.ID + ": the quoted sentence does not stand in act 1"})
 			}

@@ -106,7 +106,8 @@ func (m *maker) poll(ctx context.Context, pass *transform.Pass, c llm.Call[promp
 		return nil, fmt.Errorf("stage %s: temperature 0 would give %d identical votes; set a temperature above 0 in the recipe", c.Stage, m.cfg.Make.JudgeAsk)
 	}
 	p := &ballot{}
-	q := quotesOf(v, 0, 1<<62)
+	q := quotesOf(v, -1)
+	mod := changed(v)
 	waiting := false
 	for n := range m.cfg.Make.JudgeAsk {
 		res, err := c.Do(ctx, pass.Model, in, n)
@@ -124,7 +125,7 @@ func (m *maker) poll(ctx context.Context, pass *transform.Pass, c llm.Call[promp
 			p.votes = append(p.votes, vote{})
 			continue
 		}
-		p.votes = append(p.votes, res.Value.vote(q))
+		p.votes = append(p.votes, res.Value.vote(q, mod))
 	}
 	if waiting {
 		return nil, transform.ErrPending
@@ -141,16 +142,18 @@ type verdict struct {
 }
 
 // vote maps the quotes. A yes whose lines stand nowhere in the story is none.
-func (v verdict) vote(q *quotes) vote {
+// A repeated sentence means the changed one where it is called an error, and
+// one before the first change where it is called contradicted.
+func (v verdict) vote(q *quotes, mod []int) vote {
 	if !v.yes {
 		return vote{said: sayNo, explanation: v.explanation}
 	}
 	out := vote{said: sayYes, explanation: v.explanation}
 	for _, l := range v.errors {
-		out.errors = union(out.errors, q.find(l))
+		out.errors = union(out.errors, q.find(l, func(id int) bool { return slices.Contains(mod, id) }))
 	}
 	for _, l := range v.contradicted {
-		out.contradicted = union(out.contradicted, q.find(l))
+		out.contradicted = union(out.contradicted, q.find(l, func(id int) bool { return len(mod) == 0 || id < mod[0] }))
 	}
 	if len(out.errors) == 0 || len(out.contradicted) == 0 {
 		out.said = unreadable

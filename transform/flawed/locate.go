@@ -66,7 +66,7 @@ func (f *finder) find(line string) (starts []int, how string) {
 	}
 	words := strings.Fields(strings.TrimRight(want, ".…"))
 	for n := len(words); n >= prefixWords; n-- {
-		starts = f.folds(strings.Join(words[:n], " "))
+		starts = f.folds(strings.TrimRight(strings.Join(words[:n], " "), ",;:.!?-\"'"))
 		if len(starts) == 1 {
 			return starts, "prefix"
 		}

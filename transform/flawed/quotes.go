@@ -6,108 +6,111 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
 // quotes maps what an answer quotes to sentences of a story.
 type quotes struct {
-	ids   []int
-	folds []string // folded sentences
+	anchor *text.Anchorer
+	sents  []text.Range
+	folds  []string
 }
 
 // minQuote is the least number of words that a part of a sentence must quote.
 const minQuote = 4
 
-// newQuotes indexes the original's sentences that start at code points [from, to).
-func newQuotes(d *schemas.Draft, from, to int) *quotes {
-	return quotesOf(&d.Original, from, to)
-}
-
-func quotesOf(v *schemas.Variant, from, to int) *quotes {
+// quotesOf reads the part of a variant before code point end; a negative end
+// means all of it.
+func quotesOf(v *schemas.Variant, end int) *quotes {
+	ix := text.NewIndex(v.Text)
 	q := &quotes{}
-	sents := sentencesOf(v)
-	for i, b := range v.Sentences {
-		if b.Start >= from && b.Start < to {
-			q.ids = append(q.ids, i)
-			q.folds = append(q.folds, foldQuote(sents[i]))
+	to := len(v.Text)
+	for _, b := range v.Sentences {
+		if end >= 0 && b.Start >= end {
+			to = byteRange(ix, b).Start
+			break
 		}
+		r := byteRange(ix, b)
+		q.sents = append(q.sents, r)
+		q.folds = append(q.folds, foldQuote(r.Of(v.Text)))
 	}
+	q.anchor = text.NewAnchorer(v.Text[:to])
 	return q
 }
 
-// find returns the sentences that a quote stands for: those it is, holds or is
-// part of, else the one that is nearly it. Numbers and negations are never
-// bridged; a quote of fewer than four words counts only as a whole sentence.
-func (q *quotes) find(quote string) []int {
+// find returns the sentences that a quote stands for. A quote of fewer than
+// four words counts only as a whole sentence; numbers and negations are never
+// bridged (see text.Anchorer). Of several equal places the first that prefer
+// likes is taken, else the first; prefer may be nil.
+func (q *quotes) find(quote string, prefer func(id int) bool) []int {
+	quote = strings.NewReplacer(markOpen, " ", markClose, " ").Replace(quote)
 	want := foldQuote(quote)
 	if want == "" {
 		return nil
 	}
-	n := len(strings.Fields(want))
-	var out []int
-	for i, s := range q.folds {
-		switch {
-		case s == want:
-			out = append(out, q.ids[i])
-		case n >= minQuote && strings.Contains(" "+s+" ", " "+want+" "):
-			out = append(out, q.ids[i])
-		case len(strings.Fields(s)) >= minQuote && strings.Contains(" "+want+" ", " "+s+" "):
-			out = append(out, q.ids[i])
+	if len(strings.Fields(want)) < minQuote {
+		var same []int
+		for id, f := range q.folds {
+			if f == want {
+				same = append(same, id)
+			}
 		}
+		return choose(same, prefer)
 	}
-	if len(out) > 0 {
-		return out
-	}
-	best, at := 0.0, -1
-	words := strings.Fields(want)
-	if len(words) < minQuote {
+	m := q.anchor.Find(quote, -1)
+	if !m.Class.Found() {
 		return nil
 	}
-	for i, s := range q.folds {
-		got := strings.Fields(s)
-		f := 2 * float64(lcs(words, got)) / float64(len(words)+len(got))
-		if f > best && sameGuards(words, got) {
-			best, at = f, i
+	if m.Occurrences > 1 && len(m.Ranges) == 1 {
+		var places []int // first sentence of each place
+		for _, at := range m.Starts {
+			if ids := q.over(text.Range{Start: at, End: at + 1}); len(ids) > 0 {
+				places = append(places, ids[0])
+			}
 		}
-	}
-	if at < 0 || best < 0.8 {
-		return nil
-	}
-	return []int{q.ids[at]}
-}
-
-// foldQuote folds case, punctuation, white space and tags.
-func foldQuote(s string) string {
-	s = strings.ReplaceAll(strings.ReplaceAll(s, markOpen, " "), markClose, " ")
-	s = strings.ReplaceAll(strings.ReplaceAll(s, "’", ""), "'", "")
-	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
-}
-
-var guardWords = func() map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields("not no never none nobody nothing neither nor cannot dont didnt wont isnt wasnt two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand first second third") {
-		m[w] = true
-	}
-	return m
-}()
-
-// sameGuards reports whether two lists of words hold the same numbers and
-// negations.
-func sameGuards(a, b []string) bool {
-	count := map[string]int{}
-	add := func(words []string, d int) {
-		for _, w := range words {
-			if guardWords[w] || strings.ContainsAny(w, "0123456789") {
-				count[w] += d
+		if id := choose(places, prefer); len(id) > 0 {
+			for k, p := range places {
+				if p == id[0] {
+					at := m.Starts[k]
+					return q.over(text.Range{Start: at, End: at + m.Ranges[0].Len()})
+				}
 			}
 		}
 	}
-	add(a, 1)
-	add(b, -1)
-	for _, n := range count {
-		if n != 0 {
-			return false
+	var out []int
+	for _, r := range m.Ranges {
+		out = union(out, q.over(r))
+	}
+	return out
+}
+
+// choose returns the one of ids that prefer likes first, else the first.
+func choose(ids []int, prefer func(int) bool) []int {
+	for _, id := range ids {
+		if prefer != nil && prefer(id) {
+			return []int{id}
 		}
 	}
-	return true
+	if len(ids) > 0 {
+		return ids[:1]
+	}
+	return nil
+}
+
+// over returns the sentences that a range of bytes touches.
+func (q *quotes) over(r text.Range) []int {
+	var out []int
+	for id, s := range q.sents {
+		if s.Start < r.End && r.Start < s.End {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// foldQuote folds case, punctuation and white space.
+func foldQuote(s string) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "’", ""), "'", "")
+	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }

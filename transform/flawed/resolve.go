@@ -94,11 +94,11 @@ func (m *maker) bridge(d *schemas.Draft, c bridging) (v *schemas.Variant, why st
 	}
 	first := d.Errors[0].Sentence
 	last := d.Contradicted[len(d.Contradicted)-1].Sentence
-	ids := quotesOf(d.Patched, 0, 1<<62).find(c.after)
-	// A sentence that stands more than once means the one nearest to the edit.
+	// A sentence that stands more than once means one between the two.
+	inside := func(id int) bool { return id >= last && id < first }
 	after := -1
-	for _, id := range ids {
-		if id >= last && id < first {
+	for _, id := range quotesOf(d.Patched, -1).find(c.after, inside) {
+		if inside(id) {
 			after = id
 		}
 	}

@@ -106,6 +106,7 @@ func (st *Story) Flips(people []Person) []*Flip {
 	var out []*Flip
 	out = append(out, st.attributes()...)
 	out = append(out, st.counts()...)
+	out = append(out, st.times()...)
 	out = append(out, st.nouns()...)
 	// Names are easy, for makers and for readers: one a story is enough.
 	if renames := st.names(people); len(renames) > 0 {

@@ -122,6 +122,9 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 	if why := st.leftOver(h, old, ms); why != "" {
 		return st.turnDown(h.one, class, why)
 	}
+	if (h.category == "hair" || h.category == "eyes") && !st.oneOwner(ms) {
+		return st.turnDown(h.one, class, "another_owner")
+	}
 	if h.category == "hair" && (canonical(old) == "white" || canonical(old) == "grey") {
 		for _, m := range ms {
 			if st.nearHas([]int{m.value}, oldAge) {
@@ -176,6 +179,23 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 		f.Changes = append(f.Changes, st.changeNoun(m.value, m.np, to))
 	}
 	return f
+}
+
+// oneOwner reports that a feature is always his, or always hers.
+func (st *Story) oneOwner(ms []mention) bool {
+	his, her := 0, 0
+	for _, m := range ms {
+		if m.np.dtok < 0 {
+			continue
+		}
+		switch st.toks[m.np.dtok].w {
+		case "his":
+			his++
+		case "her":
+			her++
+		}
+	}
+	return his == 0 || her == 0
 }
 
 // oldAge are words beside which white hair cannot be brown.

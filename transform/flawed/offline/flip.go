@@ -116,7 +116,9 @@ func (st *Story) linked(f *Flip, act2 int) bool {
 	}
 	close, far := 12, 30 // sentences
 	switch {
-	case f.Class == "colour", f.Class == "hair_eyes", f.Class == "material", f.Class == "quality", f.Class == "direction":
+	case f.Class == "hair_eyes": // their owner keeps them; see oneOwner
+		close, far = 300, 300
+	case f.Class == "colour", f.Class == "material", f.Class == "quality", f.Class == "direction":
 		close = 40
 	case f.Class == "place":
 		close = 0

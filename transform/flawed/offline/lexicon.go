@@ -42,6 +42,7 @@ type lexica struct {
 	words   map[string]map[string]bool
 	kin     map[string][]string // value -> words that would be left over
 	bridges []bridge
+	times   []timeWord
 	nouns   []noun
 	byNoun  map[string]noun
 	noun    map[string]bool // singulars and plurals of nouns
@@ -82,6 +83,9 @@ var lexicon = sync.OnceValue(func() *lexica {
 	}
 	for _, f := range table("kin.tsv", 2) {
 		l.kin[f[0]] = strings.Fields(f[1])
+	}
+	for _, f := range table("times.tsv", 4) {
+		l.times = append(l.times, timeWord{f[0], f[1], strings.Fields(f[2]), set(f[3])})
 	}
 	for _, f := range table("nouns.tsv", 7) {
 		n := noun{class: f[0], one: f[1], many: f[2], group: f[3], instead: list(f[4]), near: set(strings.Trim(f[5], "-")), anywhere: list(f[6])}

@@ -233,7 +233,7 @@ func (st *Story) altered(t int) bool {
 			}
 		case lex.words["turn"][w]:
 			for j := k + 1; j < st.first[st.toks[k].sent+1] && j <= k+4; j++ {
-				if x := st.toks[j].w; x == "into" || x == "to" && j > k+1 || x == "a" || x == "an" {
+				if st.toks[j].w == "into" {
 					return true
 				}
 			}

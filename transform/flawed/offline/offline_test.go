@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"bufio"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/retcon-bench/retcon/internal/text"
+)
+
+// read makes a Story of a text whose act 2 starts behind the line "##".
+func read(t testing.TB, s string) (*Story, int) {
+	t.Helper()
+	before, after, ok := strings.Cut(s, "\n##\n")
+	if !ok {
+		t.Fatalf("no line ## in %q", s)
+	}
+	whole := before + "\n" + after
+	return Read("1/test", "A Tale", whole, text.Sentences(whole), nil), len(before) + 1
+}
+
+var heroes = []Person{{Name: "Osmund", Gender: "m"}, {Name: "Brida", Gender: "f"}}
+
+// TestRules: what each class finds, and what each rule of precision turns down.
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       string // class head: old -> evidence sentences -> flipped sentences; or nothing
+		not        string // this class must find nothing
+	}{
+		{"colour", "A farmer wore a green cap. He liked it.\n##\nIt rained. He put on the green cap and went out.", "colour cap: green [0] [3]", ""},
+		{"two values", "A farmer wore a green cap.\n##\nHe put on the green cap. His brother had the blue cap.", "", "colour"},
+		{"another one", "A farmer wore a green cap.\n##\nHe put on the green cap. There was another cap on the nail.", "", "colour"},
+		{"many of them", "A farmer wore a green cap.\n##\nHe put on the green cap. All caps are warm.", "", "colour"},
+		{"introduced twice", "A farmer wore a green cap.\n##\nHe put on the green cap. He bought a cap.", "", "colour"},
+		{"it is dyed", "A farmer wore a green cap.\n##\nThey dyed his cap. He put on the green cap.", "", "colour"},
+		{"a likeness", "He had something like a green cap.\n##\nHe put on the green cap.", "", "colour"},
+		{"a dream", "He dreamt of a green cap.\n##\nHe put on the green cap.", "", "colour"},
+		{"a condition", "If he had a green cap he would be happy.\n##\nHe put on the green cap.", "", "colour"},
+		{"half of it", "A farmer wore a green and red cap.\n##\nHe put on the green cap.", "", "colour"},
+		{"the value is left over", "A farmer wore a green cap.\n##\nHe put on the green cap. The cap was as green as grass.", "", "colour"},
+		{"only said", "A farmer wore a green cap.\n##\n\"Where is the green cap?\" he asked.", "", "colour"},
+		{"six sentences", "A farmer wore a green cap.\n##\n" + strings.Repeat("He put on the green cap. ", 6), "", "colour"},
+		{"material", "In the bow hung a brass bell.\n##\nThe wind rose. The brass bell spoke by itself.", "material bell: brass [0] [2]", ""},
+		{"side", "The house had a north window. He sat there.\n##\nHe set the lamp in the north window.", "direction window: north [0] [2]", ""},
+		{"quality", "On the nail hung an old coat. It was his uncle's.\n##\nHe took down the old coat.", "quality coat: old [0] [2]", ""},
+		{"eyes", "A girl had grey eyes.\n##\nShe looked at him with her grey eyes.", "hair_eyes eyes: grey [0] [1]", ""},
+		{"two owners of eyes", "A girl had grey eyes.\n##\nShe looked at him with her grey eyes. He shut his grey eyes.", "", "hair_eyes"},
+		{"children", "He had four sisters, and they were dancers.\n##\nHe played. The four sisters came and sat down.", "kin_count sisters: four [0] [2]", ""},
+		{"children told apart", "He had three sons.\n##\nThe eldest went away. The three sons wept.", "", "kin_count"},
+		{"a loose number", "He had four sisters.\n##\nThe four sisters came. The four of them sat down.", "", "kin_count"},
+		{"count", "In the box lay nine candles.\n##\nThe nine candles had burned down.", "count candles: nine [0] [1]", ""},
+		{"a number that counts two things", "He had nine ships, and in the box lay nine candles.\n##\nThe nine candles had burned down.", "", "count"},
+		{"duration", "She was bound to him for seven years.\n##\nWhen the seven years were over she went home.", "duration years: seven [0] [1]", ""},
+		{"season", "One autumn a pedlar came.\n##\nThey remembered that autumn for long.", "season autumn: autumn [0] [1]", ""},
+		{"two seasons", "One autumn a pedlar came.\n##\nIn spring he went. They remembered that autumn for long.", "", "season"},
+		{"time of day", "One morning a mole found a bead.\n##\nHe had been restless up to that morning.", "time_of_day morning: morning [0] [1]", ""},
+		{"species", "He met a fox in the lane. The fox bowed.\n##\n\"Good day,\" said the fox.", "species fox: fox [0 1] [2]", ""},
+		{"bound to its kind", "He kept a dog. The dog was old.\n##\nThe dog barked at him.", "", "species"},
+		{"only compared", "He was sly as a fox. The fox is known for it.\n##\nHe met the fox.", "", "species"},
+		{"changed by a spell", "He met a fox. The fox was changed into a boy.\n##\nThe fox went on.", "", "species"},
+		{"old and young", "He met an old fox. The old fox bowed.\n##\nThe young fox came out.", "", "species"},
+		{"role", "There was a cobbler in the town. The cobbler was poor.\n##\nAt last the cobbler went to court.", "role cobbler: cobbler [0 1] [2]", ""},
+		{"bound to the trade", "There was a cobbler in the town. The cobbler was poor.\n##\nThe cobbler made shoes for the king.", "", "role"},
+		{"place", "They came to a hut. In the hut it was still.\n##\nShe went back to the hut.", "place hut: hut [0 1] [2]", ""},
+		{"object", "He found a sword in the grass. The sword was heavy.\n##\nHe laid the sword down.", "object sword: sword [0 1] [2]", ""},
+		{"bound to its use", "He found a sword in the grass. The sword was heavy.\n##\nHe drew the sword.", "", "object"},
+		{"name", "There was a boy called Ralf. Ralf said that he was cold. His mother gave Ralf his coat, and he thanked her, and he went.\n##\nThe road was long. At night Ralf came home, and he was glad of his supper, and so was Ralf.",
+			"name Ralf: Ralf [0 1 2] [4]", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st, act2 := read(t, c.text)
+			var got []string
+			for _, f := range st.Flips(heroes) {
+				if !st.Fits(f, act2) {
+					continue
+				}
+				got = append(got, f.Class+" "+f.Head+": "+f.Old+" "+ids(f.Evidence(act2))+" "+ids(f.Supports(act2)))
+				if c.not != "" && f.Class == c.not {
+					t.Errorf("found %s -> %s", f.Old, f.New)
+				}
+				check(t, st, f, act2)
+			}
+			if c.want != "" && !slices.Contains(got, c.want) {
+				t.Errorf("found %q, want %q; turned down: %q", got, c.want, st.refused)
+			}
+		})
+	}
+}
+
+func ids(in []int) string {
+	var out []string
+	for _, i := range in {
+		out = append(out, string(rune('0'+i)))
+	}
+	return "[" + strings.Join(out, " ") + "]"
+}
+
+// check holds every flip to what the automatic checks ask.
+func check(t *testing.T, st *Story, f *Flip, act2 int) {
+	t.Helper()
+	if f.Old == f.New || f.Statement == f.Counterfactual || f.New == "" {
+		t.Errorf("%s: %q becomes %q", f.Class, f.Old, f.New)
+	}
+	patched, whole := st.Apply(f, act2), st.Apply(f, 0)
+	if !strings.HasPrefix(patched, st.Text[:act2]) {
+		t.Errorf("%s: act 1 was touched", f.Class)
+	}
+	if strings.Contains(strings.ToLower(st.Text), " "+strings.ToLower(f.New)+" ") {
+		t.Errorf("%s: the story had %q already", f.Class, f.New)
+	}
+	if st2 := Read("", "", whole, text.Sentences(whole), nil); len(st2.at[strings.ToLower(f.Old)]) > 0 && f.Class != "colour" {
+		t.Errorf("%s: the counterfactual story still has %q: %s", f.Class, f.Old, whole)
+	}
+	for _, bad := range []string{" a owl", " a a", " an f", " a u", "  "} {
+		if strings.Contains(whole, bad) && !strings.Contains(st.Text, bad) {
+			t.Errorf("%s: %q in %q", f.Class, bad, whole)
+		}
+	}
+}
+
+func TestArticlesFollow(t *testing.T) {
+	st, act2 := read(t, "He met an owl in the lane. The owl bowed.\n##\n\"Good day,\" said the owl.")
+	for _, f := range st.Flips(nil) {
+		if f.Head != "owl" {
+			continue
+		}
+		if got := st.Apply(f, 0); !strings.HasPrefix(got, "He met a "+f.New+" in") {
+			t.Errorf("%q", got)
+		}
+		if got := st.Apply(f, act2); !strings.HasPrefix(got, "He met an owl") {
+			t.Errorf("%q", got)
+		}
+		return
+	}
+	t.Errorf("no flip: %q", st.refused)
+}
+
+func TestSpeech(t *testing.T) {
+	for _, c := range []struct{ text, spoken string }{
+		{`"We go," she said. "Now or never!" He went.`, "we go now or never"},
+		{`“We go,” she said. He went.`, "we go"},
+		{"'We go,' she said. The sons' horse and the dog's tail. 'Now!'", "we go now"},
+		{"\"We go.\n\n\"Now.\" He went. \"Good. Yes. So.\" \"Well.\"", "we go now good yes so well"},
+	} {
+		st := Read("", "", c.text, text.Sentences(c.text), nil)
+		var got []string
+		for _, tok := range st.toks {
+			if tok.speech {
+				got = append(got, tok.w)
+			}
+		}
+		if strings.Join(got, " ") != c.spoken {
+			t.Errorf("%q: spoken %q, want %q", c.text, got, c.spoken)
+		}
+	}
+}
+
+func TestBridge(t *testing.T) {
+	st, act2 := read(t, "A farmer wore a green cap. He liked it very much and so did his wife.\n##\nOne day he went to town.\n\nHe put on the green cap and went out.")
+	for _, f := range st.Flips(nil) {
+		after, words, ok := st.Bridge(f, act2)
+		if !ok || after != 1 || !strings.Contains(words, "the green cap was dyed "+f.New) || !strings.HasSuffix(words, ".") {
+			t.Errorf("%d, %q, %v", after, words, ok)
+		}
+		return
+	}
+	t.Error("no flip")
+}
+
+// TestLexicon: the tables agree with each other.
+func TestLexicon(t *testing.T) {
+	lex := lexicon()
+	for _, n := range lex.nouns {
+		for _, to := range n.instead {
+			o, ok := lex.byNoun[to]
+			if !ok || o.class != n.class {
+				t.Errorf("nouns: %s can become %s, which is no %s of the table", n.one, to, n.class)
+			}
+			if n.near[to] || slices.Contains(n.anywhere, to) && !slices.Contains(n.anywhere, o.many) && false {
+				t.Errorf("nouns: %s can become %s, which gives it away", n.one, to)
+			}
+		}
+	}
+	opposite := map[[2]string]bool{}
+	for _, f := range table("antonyms.tsv", 2) {
+		opposite[[2]string{f[0], f[1]}] = true
+	}
+	for category, lines := range lex.values {
+		for _, l := range lines {
+			if l.class == "quality" && (len(l.values) != 2 || !opposite[[2]string{l.values[0], l.values[1]}]) {
+				t.Errorf("values: %v of %s is no pair of antonyms.tsv", l.values, category)
+			}
+		}
+	}
+	for _, b := range lex.bridges {
+		f := &Flip{Class: strings.TrimSuffix(b.class, "+"), Head: "lamps", Old: "three", New: "two", plural: true, group: "thing", Changes: make([]Change, 1)}
+		st, _ := read(t, "Once. Twice.\n##\nThrice.")
+		for _, p := range []pause{noPause, someTime} {
+			if got := st.fill(b.sentence, f, p, ""); strings.ContainsAny(got, "{}[]|") || !strings.HasSuffix(got, ".") {
+				t.Errorf("bridges: %q gives %q", b.sentence, got)
+			}
+		}
+	}
+}
+
+// TestAntonymsComeFromWordNet holds the derived table to its source, where that
+// is installed (Debian: wordnet-base).
+func TestAntonymsComeFromWordNet(t *testing.T) {
+	f, err := os.Open("/usr/share/wordnet/data.adj")
+	if err != nil {
+		t.Skip("no WordNet here: ", err)
+	}
+	defer f.Close()
+	type synset struct {
+		words []string
+		ptrs  [][4]string // symbol, offset, source/target, -
+	}
+	sets := map[string]synset{}
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 1<<20)
+	hex := func(s string) int {
+		n := 0
+		for _, r := range s {
+			n = n*16 + strings.IndexRune("0123456789abcdef", r)
+		}
+		return n
+	}
+	for sc.Scan() {
+		if strings.HasPrefix(sc.Text(), "  ") {
+			continue
+		}
+		w := strings.Fields(strings.SplitN(sc.Text(), " | ", 2)[0])
+		var s synset
+		n := hex(w[3])
+		for i := range n {
+			word, _, _ := strings.Cut(w[4+2*i], "(")
+			s.words = append(s.words, strings.ToLower(word))
+		}
+		for p := 5 + 2*n; p+3 < len(w)+0 && p+3 <= len(w)-1+1 && len(w[p]) <= 2; p += 4 {
+			if p+3 >= len(w) {
+				break
+			}
+			s.ptrs = append(s.ptrs, [4]string{w[p], w[p+1], w[p+3]})
+		}
+		sets[w[0]] = s
+	}
+	found := map[[2]string]bool{}
+	for _, s := range sets {
+		for _, p := range s.ptrs {
+			o, ok := sets[p[1]]
+			if p[0] != "!" || !ok || len(p[2]) != 4 {
+				continue
+			}
+			a, b := hex(p[2][:2]), hex(p[2][2:])
+			if a > 0 && b > 0 && a <= len(s.words) && b <= len(o.words) {
+				found[[2]string{s.words[a-1], o.words[b-1]}] = true
+			}
+		}
+	}
+	for _, f := range table("antonyms.tsv", 2) {
+		if !found[[2]string{f[0], f[1]}] {
+			t.Errorf("%s and %s are no antonyms there", f[0], f[1])
+		}
+	}
+}
