@@ -470,6 +470,7 @@ func FuzzFind(f *testing.F) {
 		f.Add(harbour, q, 12)
 	}
 	f.Add("", "", -1)
+	f.Add("0", "&quot", -32)
 	f.Add("a b c d e f g a b c d e f g", "a b c x e f g", 3)
 	f.Fuzz(func(t *testing.T, story, quote string, near int) {
 		if len(story) > 1<<16 || len(quote) > 1<<12 {

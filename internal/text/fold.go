@@ -135,13 +135,22 @@ func normal(s string, lower bool) string {
 		return s
 	}
 	for range 3 {
-		t := norm.NFKC.String(cases.Fold().String(s))
+		t := norm.NFKC.String(foldCase(s))
 		if t == s {
 			break
 		}
 		s = t
 	}
 	return s
+}
+
+// foldCase is cases.Fold, but for Cherokee, whose letters that one turns back
+// and forth; Unicode folds them to capitals.
+func foldCase(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cherokee, r) }) {
+		return strings.Map(unicode.ToUpper, s)
+	}
+	return cases.Fold().String(s)
 }
 
 // prepare drops what a form never has and replaces the marks that NFKC would

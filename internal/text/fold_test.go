@@ -22,6 +22,7 @@ func TestFold(t *testing.T) {
 		"tab\tand\u00a0\u3000space":               "tab and space",
 		"\x00bell\x07":                            "bell",
 		"bad\xffbyte":                             "bad\ufffdbyte",
+		"ꮺᏪ":                                      "ᏪᏪ",
 		"":                                        "",
 		"— ":                                      "-",
 	} {

@@ -313,11 +313,16 @@ func newReading(s string, floor Class) *reading {
 // readingsOf returns those that still have all words of the passage.
 func readingsOf(quote string) []*reading {
 	out := []*reading{newReading(quote, ClassExact)}
+	add := func(s string, floor Class) {
+		if r := newReading(s, floor); len(r.tokens) > 0 {
+			out = append(out, r)
+		}
+	}
 	if u := undoEscapes(out[0].text); u != out[0].text {
-		out = append(out, newReading(u, ClassTypographic))
+		add(u, ClassTypographic)
 	}
 	if s, ok := several(out[len(out)-1].text); ok {
-		out = append(out, newReading(s, ClassPieces))
+		add(s, ClassPieces)
 	}
 	return out
 }
