@@ -79,7 +79,7 @@ func writeHidden(ctx context.Context, m *schemas.Manifest, opt WriteOptions) err
 	}
 	private := *m
 	private.Notes = append(slices.Clone(m.Notes), "hidden rows; never publish this folder")
-	if err := publish(opt.HiddenDir, func(tmp string) error {
+	if err := Publish(opt.HiddenDir, func(tmp string) error {
 		if _, err := writeTables(ctx, tmp, &private, opt.Hidden, opt); err != nil {
 			return err
 		}

@@ -86,6 +86,58 @@ func Rows[T any](r *Release, config, split string) iter.Seq2[T, error] {
 	}
 }
 
+// Records reads the records of a split in order, each as a value of the
+// config's [RecordType]. An error names the file and the row and ends the
+// sequence.
+func (r *Release) Records(config, split string) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		c, err := r.Config(config)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		info, err := r.Split(config, split)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		l, err := layoutOfSchema(c.Schema)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, f := range info.Files {
+			for v, err := range readRecords(filepath.Join(r.Dir, filepath.FromSlash(f.Path)), l, recordTypes[c.Schema]) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if !yield(v.Interface(), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// RecordType is the Go type of a config's schema name.
+func RecordType(schema string) (reflect.Type, error) {
+	if t, ok := recordTypes[schema]; ok {
+		return t, nil
+	}
+	return nil, fmt.Errorf("unknown schema %q", schema)
+}
+
+// Features describes a schema's columns as the datasets library does: the value
+// of the key huggingface in Parquet footers and Arrow schemas.
+func Features(schema string) (string, error) {
+	l, err := layoutOfSchema(schema)
+	if err != nil {
+		return "", err
+	}
+	return l.footer()
+}
+
 // recordTypes are the Go types of a config's schema names.
 var recordTypes = map[string]reflect.Type{
 	"example": reflect.TypeFor[schemas.Example](),

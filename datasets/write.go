@@ -65,7 +65,7 @@ func Write(ctx context.Context, dir string, m schemas.Manifest, tables []Table, 
 	if err := writeHidden(ctx, &m, opt); err != nil {
 		return m, err
 	}
-	err := publish(dir, func(tmp string) error {
+	err := Publish(dir, func(tmp string) error {
 		sum, err := writeTables(ctx, tmp, &m, tables, opt)
 		if err != nil {
 			return err
@@ -81,8 +81,10 @@ func Write(ctx context.Context, dir string, m schemas.Manifest, tables []Table, 
 	return m, err
 }
 
-// publish calls write with a new folder beside dir and renames it to dir.
-func publish(dir string, write func(tmp string) error) error {
+// Publish calls write with a new folder beside dir and renames it to dir, so
+// that dir appears whole or not at all. A folder that holds something is never
+// overwritten ([ErrExists]).
+func Publish(dir string, write func(tmp string) error) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s: %w", dir, ErrExists)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
