@@ -133,21 +133,31 @@ func (c *chooser) markCarriers(r *reader, groups []group) (map[int32][]int32, er
 	wanted := map[uint32][]int32{} // mark -> groups
 	for _, g := range groups {
 		marks := map[uint32]bool{}
+		of := map[int32][]uint32{}
+		marksOf := func(rank int32) ([]uint32, error) {
+			if _, ok := of[rank]; !ok {
+				t, err := r.text(rank)
+				if err != nil {
+					return nil, err
+				}
+				of[rank] = appendMarks(nil, t.seq)
+			}
+			return of[rank], nil
+		}
 		for _, e := range g.edges {
 			if e.common == 0 || 2*e.common < e.sampled {
 				continue
 			}
-			a, err := r.text(e.a)
+			a, err := marksOf(e.a)
 			if err != nil {
 				return nil, err
 			}
-			b, err := r.text(e.b)
+			b, err := marksOf(e.b)
 			if err != nil {
 				return nil, err
 			}
-			of := appendMarks(nil, a.seq)
-			for _, m := range appendMarks(nil, b.seq) {
-				if _, ok := slices.BinarySearch(of, m); ok {
+			for _, m := range b {
+				if _, ok := slices.BinarySearch(a, m); ok {
 					marks[m] = true
 				}
 			}
