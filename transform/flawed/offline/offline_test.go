@@ -181,7 +181,7 @@ func TestLexicon(t *testing.T) {
 			if !ok || o.class != n.class {
 				t.Errorf("nouns: %s can become %s, which is no %s of the table", n.one, to, n.class)
 			}
-			if n.near[to] || slices.Contains(n.anywhere, to) && !slices.Contains(n.anywhere, o.many) && false {
+			if n.near[to] || n.one == to {
 				t.Errorf("nouns: %s can become %s, which gives it away", n.one, to)
 			}
 		}
@@ -241,10 +241,7 @@ func TestAntonymsComeFromWordNet(t *testing.T) {
 			word, _, _ := strings.Cut(w[4+2*i], "(")
 			s.words = append(s.words, strings.ToLower(word))
 		}
-		for p := 5 + 2*n; p+3 < len(w)+0 && p+3 <= len(w)-1+1 && len(w[p]) <= 2; p += 4 {
-			if p+3 >= len(w) {
-				break
-			}
+		for p := 5 + 2*n; p+3 < len(w); p += 4 {
 			s.ptrs = append(s.ptrs, [4]string{w[p], w[p+1], w[p+3]})
 		}
 		sets[w[0]] = s
