@@ -460,7 +460,7 @@ func (w *writer) trim(from, to *int, r region) []cut {
 		case w.colophons && b.last-b.first <= 2 && colophon(raw):
 			rule = ruleSource
 		default:
-			if label, style, _ := readNoteLabel(d.str(b.first)); label != "" && style != '(' {
+			if label, style, _ := readNoteLabel(d.str(b.first)); label != "" && w.called(r, i, label, style) {
 				rule = ruleFootnote
 			}
 		}
@@ -610,6 +610,23 @@ func colophon(s string) bool {
 		}
 	}
 	return words > 0 && words <= 12 && big*3 >= words*2
+}
+
+// called reports that a footnote's call stands in the heading or in the text
+// above block i. A note without a call is text.
+func (w *writer) called(r region, i int, label string, style byte) bool {
+	d := w.d
+	from := d.lines[d.blocks[r.from].first].start
+	t := d.text[from:d.lines[d.blocks[i].first].start]
+	switch style {
+	case '[':
+		return strings.Contains(t, "["+label+"]")
+	case '(':
+		return strings.Contains(t, "("+label+")")
+	case '{':
+		return strings.Contains(t, "{"+label+"}")
+	}
+	return strings.Contains(t, label)
 }
 
 // leadingNote reports that block i, right under the heading, is a footnote

@@ -153,7 +153,8 @@ func (l *library) add(f fetch.File) error {
 	if !known && !strings.Contains(string(head), "Gutenberg") && !strings.Contains(string(head), "*** START OF") {
 		return nil
 	}
-	key := keyOf(f.Name, head)
+	// A clone, or the number would hold the file's first bytes in memory.
+	key := strings.Clone(keyOf(f.Name, head))
 	if l.books == nil {
 		l.books = map[string]*volume{}
 	}

@@ -308,6 +308,8 @@ func TestFootnotes(t *testing.T) {
 		{"inline", "He sailed [Footnote: In 1802.] at dawn.\n\nNobody waved.\n", "He sailed at dawn.\n\nNobody waved."},
 		{"inline, numbered", "He sailed [FN#1: In 1802.] at dawn.\n\nNobody waved.\n", "He sailed at dawn.\n\nNobody waved."},
 		{"several in a block", "He sailed[1] at dawn[2].\n\nNobody waved.\n\n[1] In 1802.\n[2] At six.\n", "He sailed at dawn.\n\nNobody waved."},
+		{"last, without call", "He sailed at dawn.\n\nNobody waved.\n\n[1] In 1802, as the log says.\n", "He sailed at dawn.\n\nNobody waved.\n\n[1] In 1802, as the log says."},
+		{"last, by word", "He sailed at dawn.[3]\n\nNobody waved.\n\n\n[Footnote 3: In 1802.]\n", "He sailed at dawn.\n\nNobody waved."},
 		{"last words", "He sailed.\n\nNobody waved at dawn.[1]\n\n\n[1] In 1802.\n", "He sailed.\n\nNobody waved at dawn."},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,6 +5,10 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -16,4 +20,26 @@ func clock() time.Duration {
 		return wall()
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// peakRSS is the most memory this process had resident, in bytes.
+func peakRSS() int64 {
+	// Linux counts what the parent had into ru_maxrss; VmHWM starts anew.
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+			var kb int64
+			if _, err := fmt.Sscan(rest, &kb); err == nil {
+				return kb * 1024
+			}
+		}
+	}
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	n := int64(u.Maxrss)
+	if runtime.GOOS != "darwin" {
+		n *= 1024 // kilobytes elsewhere
+	}
+	return n
 }

@@ -12,16 +12,23 @@
 //	go run ./scripts/bench/clean -corpora ../shared/corpora
 //
 // Without a corpora folder it uses made-up books.
+//
+// With -memory it reads the corpus once and ten times over (each copy under
+// ebook numbers of its own), each in a process of its own, and prints the two
+// peaks: a book at a time must be all that is held.
 package main
 
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"sort"
@@ -45,7 +52,16 @@ func main() {
 	}
 	corpora := flag.String("corpora", shared, "folder that holds gutenberg/ (default: corpora in $RETCON_SHARED; none: made-up books)")
 	rounds := flag.Int("rounds", 7, "rounds; the best counts")
+	memory := flag.Bool("memory", false, "compare the peak memory of reading the corpus once and ten times over")
+	read := flag.Bool("read", false, "read the folder as a corpus and print the stories and the peak memory (what -memory runs)")
 	flag.Parse()
+	if *memory || *read {
+		if err := peaks(*corpora, *read, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "clean:", err)
+			os.Exit(2)
+		}
+		return
+	}
 	if err := run(*corpora, *rounds, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "clean:", err)
 		os.Exit(2)
@@ -181,6 +197,91 @@ func books(corpora string) (plain, pages []book, err error) {
 	sort.Slice(plain, func(i, j int) bool { return plain[i].name < plain[j].name })
 	sort.Slice(pages, func(i, j int) bool { return pages[i].name < pages[j].name })
 	return plain, pages, err
+}
+
+// peaks prints the peak of reading the folder corpora, if read is set. Without, it
+// makes folders that hold the books once and ten times, reads each in a process
+// of its own, and prints the ratio of the peaks.
+func peaks(corpora string, read bool, w io.Writer) error {
+	if corpora == "" {
+		return fmt.Errorf("-memory needs -corpora")
+	}
+	if read {
+		stories, err := readAll(corpora)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(w, stories, peakRSS())
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "retcon-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var peak [2]int64
+	for i, n := range []int{1, 10} {
+		folder := filepath.Join(dir, fmt.Sprint(n))
+		for k := 1; k <= n; k++ {
+			if err := copyBooks(filepath.Join(corpora, "gutenberg"), filepath.Join(folder, fmt.Sprint("copy", k)), k); err != nil {
+				return err
+			}
+		}
+		out, err := exec.Command(self, "-corpora", folder, "-read").Output()
+		if err != nil {
+			return fmt.Errorf("%d copies: %w", n, err)
+		}
+		var stories int
+		if _, err := fmt.Sscan(string(out), &stories, &peak[i]); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%2d copies: %6d stories, peak %6.1f MB\n", n, stories, float64(peak[i])/1e6)
+	}
+	if peak[0] > 0 {
+		fmt.Fprintf(w, "ratio %.2f\n", float64(peak[1])/float64(peak[0]))
+	}
+	return nil
+}
+
+var number = regexp.MustCompile(`#(\d+)\]`)
+
+// copyBooks copies the books below root, under ebook numbers of their own.
+func copyBooks(root, to string, k int) error {
+	plain, pages, err := books(filepath.Dir(root))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	for _, b := range append(plain, pages...) {
+		data := number.ReplaceAll(b.data, fmt.Appendf(nil, "#%d0$1]", k))
+		if err := os.WriteFile(filepath.Join(to, b.name), data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAll reads the folder as a corpus and counts the stories.
+func readAll(folder string) (int, error) {
+	ctx := context.Background()
+	stories := 0
+	for item, err := range gutenberg.Corpus.Open(ctx, folder, nil) {
+		if err != nil {
+			return stories, err
+		}
+		b, err := item.Load(ctx)
+		if err != nil {
+			return stories, err
+		}
+		stories += len(b.Stories)
+	}
+	return stories, nil
 }
 
 const paragraph = `The miller's daughter had a lantern of green glass, and every evening she
