@@ -293,6 +293,9 @@ func (c *chooser) buckets(col int, f func(key uint32, ranks []int32) error) erro
 		slices.Sort(ranks)
 		return f(uint32(key), ranks)
 	}
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
 	for v, err := range c.index.column(c.ctx, col) {
 		if err != nil {
 			return err

@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -539,6 +542,41 @@ func TestErrors(t *testing.T) {
 	other.Bands = 60
 	if _, err := Choose(context.Background(), []Signature{Sign(story("a:1", newProse(1).text(100)), defaults())}, fetcher(nil), other); err == nil {
 		t.Error("signed with other settings: no error")
+	}
+}
+
+// TestTemporaryFiles: beyond the memory limit keys go to files, which are gone
+// in the end, and what goes wrong with them is said.
+func TestTemporaryFiles(t *testing.T) {
+	p := newProse(14)
+	var stories []schemas.Story
+	for i := range 60 {
+		tale := p.text(200)
+		stories = append(stories, story(fmt.Sprintf("a:%d", i), tale), story(fmt.Sprintf("b:%d", i), p.edited(tale, 0.02)))
+	}
+	set := defaults()
+	inMemory := mustChoose(t, set, stories...)
+	set.Memory, set.TempDir = 8<<10, t.TempDir()
+	x := NewIndex(set)
+	for _, s := range stories {
+		if err := x.Add(Sign(s, set)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, _ := os.ReadDir(set.TempDir); len(files) == 0 || x.held > set.Memory {
+		t.Fatalf("%d files, %d bytes of keys in memory", len(files), x.held)
+	}
+	d, err := x.Choose(context.Background(), fetcher(stories))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, lines(d), inMemory...)
+	if files, _ := os.ReadDir(set.TempDir); len(files) > 0 {
+		t.Errorf("%s was left behind", files[0].Name())
+	}
+	set.TempDir = filepath.Join(set.TempDir, "gone")
+	if _, err := choose(set, stories...); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "temporary file") {
+		t.Errorf("no such folder: %v", err)
 	}
 }
 

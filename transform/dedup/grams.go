@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -45,16 +46,18 @@ const Contaminated = "contaminated"
 // It holds the folded words of the items with about 30 bytes each.
 type Grams struct {
 	set    GramSettings
-	items  []item
+	items  []gramItem
 	short  int
 	text   []byte   // folded words of all items
 	starts []uint32 // of each word in text; one more at the end
 	places []schemas.Bounds
 	tables []gramTable
-	w      signer
 }
 
-type item struct {
+// Item is a benchmark's text. ID says where it stands, such as file:line.
+type Item struct{ ID, Text string }
+
+type gramItem struct {
 	id    string
 	first int // word
 	words int
@@ -73,8 +76,8 @@ type gram struct {
 	word uint32 // its first
 }
 
-// NewGrams returns an empty index.
-func NewGrams(set GramSettings) (*Grams, error) {
+// ReadGrams indexes benchmark items.
+func ReadGrams(items iter.Seq2[Item, error], set GramSettings) (*Grams, error) {
 	g := &Grams{set: set.withDefaults()}
 	switch s := g.set; {
 	case s.Words < 1 || s.Words > 1000 || s.Least < 1:
@@ -82,30 +85,41 @@ func NewGrams(set GramSettings) (*Grams, error) {
 	case !(s.ItemShare > 0 && s.ItemShare <= 1) || !(s.StoryShare > 0 && s.StoryShare <= 1):
 		return nil, fmt.Errorf("dedup: shares of %v and %v; both must be over 0 and at most 1", s.ItemShare, s.StoryShare)
 	}
+	var w signer
+	for item, err := range items {
+		if err == nil {
+			err = g.add(&w, item)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("dedup: reading benchmark items: %w", err)
+		}
+	}
+	g.starts = append(g.starts, uint32(len(g.text)))
+	for i := range g.tables {
+		g.tables[i].build()
+	}
 	return g, nil
 }
 
-// Add adds an item under a name that says where it stands, such as file:line.
-// All items are added before the first Scan.
-func (g *Grams) Add(id, text string) error {
-	g.w.fold(text)
-	n := len(g.w.hashes)
+func (g *Grams) add(w *signer, it Item) error {
+	w.fold(it.Text)
+	n := len(w.hashes)
 	if n < g.set.Least {
 		g.short++
 		return nil
 	}
-	if len(g.text)+g.w.len > 1<<32-1 {
-		return fmt.Errorf("dedup: %s: more than 4 GiB of benchmark text", id)
+	if len(g.text)+w.len > 1<<32-1 {
+		return fmt.Errorf("%s: more than 4 GiB of text", it.ID)
 	}
 	first := len(g.starts)
-	g.items = append(g.items, item{id, first, n})
-	for i, b := range g.w.bytes() {
-		if i == 0 || g.w.text[i-1] == ' ' {
+	g.items = append(g.items, gramItem{it.ID, first, n})
+	for i, b := range w.bytes() {
+		if i == 0 || w.text[i-1] == ' ' {
 			g.starts = append(g.starts, uint32(len(g.text)))
 		}
 		g.text = append(g.text, b)
 	}
-	g.places = append(g.places, places(text)...)
+	g.places = append(g.places, places(it.Text)...)
 	size := min(n, g.set.Words)
 	at := slices.IndexFunc(g.tables, func(t gramTable) bool { return t.n == size })
 	if at < 0 {
@@ -113,19 +127,17 @@ func (g *Grams) Add(id, text string) error {
 		g.tables = append(g.tables, gramTable{n: size})
 	}
 	t := &g.tables[at]
-	g.w.shingles = appendShingles(g.w.shingles[:0], g.w.hashes, size)
-	for i, h := range g.w.shingles {
+	w.shingles = appendShingles(w.shingles[:0], w.hashes, size)
+	for i, h := range w.shingles {
 		t.grams = append(t.grams, gram{h, uint32(first + i)})
 	}
-	t.filter = nil
 	return nil
 }
 
 // Items returns how many items are looked for, and how many were too short.
 func (g *Grams) Items() (items, short int) { return len(g.items), g.short }
 
-// build sorts the tables and fills their filters. It is called by the first
-// Scan through Ready.
+// build sorts the table and fills its filter.
 func (t *gramTable) build() {
 	slices.SortFunc(t.grams, func(a, b gram) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.word, b.word)) })
 	bits := 6
@@ -181,19 +193,8 @@ type Contamination struct {
 // gramPlaces is the most items that one gram of a story is traced to.
 const gramPlaces = 64
 
-// Ready prepares the index; Scan may be called by many goroutines after it.
-func (g *Grams) Ready() {
-	for i := range g.tables {
-		if g.tables[i].filter == nil {
-			g.tables[i].build()
-		}
-	}
-	if len(g.starts) == 0 || int(g.starts[len(g.starts)-1]) != len(g.text) {
-		g.starts = append(g.starts, uint32(len(g.text)))
-	}
-}
-
-// Scan looks a story up. Hits are in story order.
+// Scan looks a story up. Hits are in story order. Many goroutines may call it
+// at a time.
 func (g *Grams) Scan(s schemas.Story) Contamination {
 	c := Contamination{StoryID: s.StoryID}
 	w := workers.Get().(*signer)
@@ -280,8 +281,8 @@ func (g *Grams) scan(runs []gramRun, t *gramTable, w *signer, c *Contamination) 
 	return runs
 }
 
-func (g *Grams) itemAt(word int) item {
-	i, _ := slices.BinarySearchFunc(g.items, word+1, func(it item, w int) int { return cmp.Compare(it.first, w) })
+func (g *Grams) itemAt(word int) gramItem {
+	i, _ := slices.BinarySearchFunc(g.items, word+1, func(it gramItem, w int) int { return cmp.Compare(it.first, w) })
 	return g.items[i-1]
 }
 

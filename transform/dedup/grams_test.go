@@ -4,32 +4,36 @@ package dedup
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
 	"github.com/retcon-bench/retcon/schemas"
 )
 
+func each(items []Item) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for _, it := range items {
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
+}
+
 func TestGrams(t *testing.T) {
 	p := newProse(30)
-	g, err := NewGrams(GramSettings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	question := "Why — did the “Zoë’s” lamp go out at night?" // ten words
+	list := []Item{{"q:1", question}, {"q:2", "Who did it?"}}
 	var items []string
 	for i := range 300 {
 		items = append(items, p.text(40+i%60))
-		if err := g.Add(fmt.Sprintf("bench.jsonl:%d", i+1), items[i]); err != nil {
-			t.Fatal(err)
-		}
+		list = append(list, Item{fmt.Sprintf("bench.jsonl:%d", i+1), items[i]})
 	}
-	question := "Why — did the “Zoë’s” lamp go out at night?" // ten words
-	for id, text := range map[string]string{"q:1": question, "q:2": "Who did it?"} {
-		if err := g.Add(id, text); err != nil {
-			t.Fatal(err)
-		}
+	g, err := ReadGrams(each(list), GramSettings{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	g.Ready()
 	if n, short := g.Items(); n != 301 || short != 1 {
 		t.Errorf("%d items, %d too short", n, short)
 	}
@@ -85,7 +89,7 @@ func TestGrams(t *testing.T) {
 
 func TestGramSettings(t *testing.T) {
 	for _, s := range []GramSettings{{Words: -1}, {ItemShare: 2}, {StoryShare: -1}} {
-		if _, err := NewGrams(s); err == nil {
+		if _, err := ReadGrams(each(nil), s); err == nil {
 			t.Errorf("%+v: no error", s)
 		}
 	}

@@ -31,7 +31,10 @@ type Index struct {
 // Choose.
 func NewIndex(set Settings) *Index {
 	x := &Index{err: set.check(), set: set.withDefaults()}
-	x.spill = spill{dir: set.TempDir, budget: set.Memory / 4}
+	x.spill = spill{dir: set.TempDir}
+	if set.Memory > 0 {
+		x.spill.budget = max(set.Memory/4, 1)
+	}
 	return x
 }
 

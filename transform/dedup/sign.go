@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -56,7 +57,7 @@ type signer struct {
 func (w *signer) sign(s schemas.Story, set Settings) Signature {
 	litter := w.hashWords(s.Text)
 	sig := Signature{
-		ID:     s.StoryID,
+		ID:     strings.Clone(s.StoryID), // it may be a slice of a whole record
 		Words:  int32(min(len(w.hashes), math.MaxInt32)),
 		Litter: int32(min(litter+s.Source.Repaired, math.MaxInt32)),
 		Corpus: set.rank(s.Source.Corpus),

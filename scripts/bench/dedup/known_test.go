@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/ingest/fairytaleqa"
@@ -232,6 +233,57 @@ func TestKnownDuplicates(t *testing.T) {
 			fmt.Printf("%s\t%s\t%s\t%.4f\t%.4f\t%d\t%d\n", dup.StoryID, dup.KeptID, dup.Kind, dup.Jaccard, dup.Containment, dup.SharedBands, dup.ClusterSize)
 		}
 	}
+}
+
+// TestBruteForce measures every pair of real stories that share a shingle, and
+// finds those over a threshold that both stay: there should be none.
+func TestBruteForce(t *testing.T) {
+	root := shared(t)
+	stories := realStories(t, root, readKnown(t, root))
+	d := decideOn(t, stories, realSettings())
+	in := map[string][]int{} // shingle -> stories
+	size := make([]int, len(stories))
+	for i, s := range stories {
+		w := strings.FieldsFunc(strings.NewReplacer("'", "", "’", "").Replace(strings.ToLower(s.Text)),
+			func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if len(w) < dedup.WholeWords {
+			continue
+		}
+		seen := map[string]bool{}
+		for j := 0; j+5 <= len(w); j++ {
+			seen[strings.Join(w[j:j+5], " ")] = true
+		}
+		for k := range seen {
+			in[k] = append(in[k], i)
+		}
+		size[i] = len(seen)
+	}
+	both := map[[2]int]int{}
+	for _, list := range in {
+		for i, a := range list {
+			for _, b := range list[i+1:] {
+				both[[2]int{a, b}]++
+			}
+		}
+	}
+	kept := map[string]bool{}
+	for _, id := range d.Kept() {
+		kept[id] = true
+	}
+	pairs, missed := 0, 0
+	for p, n := range both {
+		j := float64(n) / float64(size[p[0]]+size[p[1]]-n)
+		c := float64(n) / float64(min(size[p[0]], size[p[1]]))
+		if j < 0.30 && c < 0.80 {
+			continue
+		}
+		pairs++
+		if a, b := stories[p[0]].StoryID, stories[p[1]].StoryID; kept[a] && kept[b] {
+			missed++
+			t.Errorf("%s and %s both stay: Jaccard %.3f, containment %.3f", a, b, j, c)
+		}
+	}
+	t.Logf("%d pairs of %d stories are over a threshold, %d missed", pairs, len(stories), missed)
 }
 
 // TestKnownBooks decides over whole books, each file read by itself with the
