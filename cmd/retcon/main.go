@@ -33,6 +33,8 @@ type cli struct {
 	Make    makeCmd    `cmd:"" help:"Make plot holes whose every sentence is known (FlawedFictionsMaker)."`
 	Release releaseCmd `cmd:"" help:"Assemble splits and write the release folder."`
 	Verify  verifyCmd  `cmd:"" help:"Re-check a release: hashes, counts, schema, every span."`
+	Diff    diffCmd    `cmd:"" help:"Compare two releases row by row: what changed, and which version follows."`
+	Export  exportCmd  `cmd:"" help:"Write a release's tables as Arrow IPC files."`
 	Detect  detectCmd  `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
 	Score   scoreCmd   `cmd:"" help:"Score predictions."`
 	Corpora corporaCmd `cmd:"" help:"List corpora: formats, licences, where to get them."`

@@ -22,6 +22,8 @@ import (
 type releaseCmd struct {
 	chainFlags
 	Votes string `help:"Votes of annotators (JSON Lines, see schemas/FORMAT.md): majorities decide items and gold sentences." placeholder:"FILE"`
+
+	Against []string `help:"Earlier release folder: prove that this one shares no source, or no plot hole, with it. Repeat for several." placeholder:"DIR" sep:"none"`
 }
 
 func (*releaseCmd) Help() string {
@@ -29,7 +31,11 @@ func (*releaseCmd) Help() string {
 writes the release folder: Parquet, manifest, card, checksums. An existing
 release is never overwritten.
 
-  retcon release --work w --out flawed-1.0.0`
+Rows of hidden splits go to WORK/50-hidden; the release has their ids and
+salted hashes. The salt is made once, in WORK/salt, and is not to be published.
+
+  retcon release --work w --out flawed-1.0.0
+  retcon release --work w2 --out flawed-2.0.0 --against flawed-1.0.0`
 }
 
 func (cmd *releaseCmd) Run(e *env) error {
@@ -39,7 +45,7 @@ func (cmd *releaseCmd) Run(e *env) error {
 	}
 	defer c.close()
 	c.votes = cmd.Votes
-	m, _, err := c.release()
+	m, _, err := c.releaseAgainst(cmd.Against)
 	if err != nil {
 		return err
 	}
@@ -194,9 +200,15 @@ func sequence[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
+// hiddenDir is the workspace's folder of hidden rows.
+const hiddenDir = "50-hidden"
+
 // release assembles splits and writes the release folder, unless it stands
 // there already just so.
-func (c *chain) release() (schemas.Manifest, bool, error) {
+func (c *chain) release() (schemas.Manifest, bool, error) { return c.releaseAgainst(nil) }
+
+// releaseAgainst is release with proofs of disjointness from earlier releases.
+func (c *chain) releaseAgainst(against []string) (schemas.Manifest, bool, error) {
 	if _, _, err := c.splits(); err != nil {
 		return schemas.Manifest{}, false, err
 	}
@@ -204,15 +216,58 @@ func (c *chain) release() (schemas.Manifest, bool, error) {
 	if err != nil {
 		return m, false, err
 	}
+	var earlier []*datasets.Release
+	for _, dir := range against {
+		r, err := datasets.Open(dir)
+		if err != nil {
+			return m, false, err
+		}
+		earlier = append(earlier, r)
+	}
 	if old, err := datasets.Open(c.flags.Out); err == nil {
-		return old.Manifest, false, c.sameRelease(old.Manifest, m)
+		if err := c.sameRelease(old.Manifest, m); err != nil {
+			return old.Manifest, false, err
+		}
+		for _, r := range earlier {
+			if !slices.ContainsFunc(old.Manifest.Overlap, func(o schemas.Overlap) bool { return o.Against == r.ID() }) {
+				return old.Manifest, false, withHint(exitUsage, "a release is never overwritten: name another folder with --out",
+					fmt.Errorf("%s holds this release without a proof against %s", c.flags.Out, r.ID()))
+			}
+		}
+		return old.Manifest, false, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return m, false, err
 	}
 	if m.Leaks, err = c.leaks(); err != nil {
 		return m, false, err
 	}
-	m, err = datasets.Write(c.ctx, c.flags.Out, m, c.tables(), datasets.WriteOptions{})
+	tables := c.tables()
+	for _, r := range earlier {
+		proofs, err := datasets.Disjoint(c.ctx, tables, m.Canary, r)
+		if errors.Is(err, datasets.ErrCanary) {
+			return m, false, withHint(exitUsage, "give the recipe a new canary", err)
+		}
+		if err != nil {
+			return m, false, err
+		}
+		m.Overlap = append(m.Overlap, proofs...)
+	}
+	opt := datasets.WriteOptions{Second: arrowReader}
+	var public []datasets.Table
+	for _, t := range tables {
+		if t.Split == splits.Hidden {
+			opt.Hidden = append(opt.Hidden, t)
+		} else {
+			public = append(public, t)
+		}
+	}
+	if len(opt.Hidden) > 0 {
+		opt.HiddenDir = c.ws.Step(hiddenDir)
+		if opt.Salt, err = datasets.Salt(c.ws.Salt()); err != nil {
+			return m, false, err
+		}
+	}
+	m, err = datasets.Write(c.ctx, c.flags.Out, m, public, opt)
 	if errors.Is(err, datasets.ErrExists) {
 		return m, false, withHint(exitUsage, "name another folder with --out", err)
 	}
