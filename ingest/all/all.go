@@ -12,6 +12,7 @@ import (
 	"github.com/retcon-bench/retcon/ingest/longbenchwrite"
 	"github.com/retcon-bench/retcon/ingest/longlamp"
 	"github.com/retcon-bench/retcon/ingest/tales"
+	"github.com/retcon-bench/retcon/ingest/tellmeastory"
 	"github.com/retcon-bench/retcon/ingest/wikiplots"
 	"github.com/retcon-bench/retcon/ingest/writingbench"
 	"github.com/retcon-bench/retcon/ingest/writingprompts"
@@ -25,6 +26,7 @@ var Corpora = []ingest.Corpus{
 	longbench.Corpus,
 	longbenchwrite.Corpus,
 	longlamp.Corpus,
+	tellmeastory.Corpus,
 	wikiplots.Corpus,
 	writingbench.Corpus,
 	writingprompts.Corpus,

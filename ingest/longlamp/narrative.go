@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Shape is what the narrative test counts in a text, quoted speech left out.
@@ -27,79 +28,139 @@ type Shape struct {
 func Measure(s string) Shape {
 	var m Shape
 	quoted := false
-	for _, line := range strings.Split(s, "\n") {
+	for line := range strings.Lines(s) {
 		line = strings.TrimSpace(line)
 		if line == "" {
-			quoted = false
+			quoted = false // a quotation nobody closed
 			continue
 		}
 		m.Lines++
 		if listed(line) {
 			m.Listed++
 		}
-		for _, field := range strings.Fields(line) {
-			in := quoted
-			for _, r := range field {
-				switch r {
-				case '“':
-					quoted, in = true, true
-					m.Quotes++
-				case '”':
-					quoted = false
-				case '"':
-					if quoted = !quoted; quoted {
-						in = true
-						m.Quotes++
-					}
+		for len(line) > 0 {
+			n := strings.IndexByte(line, ' ')
+			if n < 0 {
+				n = len(line)
+			}
+			if field := line[:n]; field != "" {
+				if in := m.quotes(field, &quoted); !in {
+					m.word(field)
 				}
 			}
-			if in {
-				continue
-			}
-			m.word(field)
+			line = line[min(n+1, len(line)):]
 		}
 	}
 	return m
 }
 
+// quotes follows quotation marks and reports whether any of field is inside
+// them.
+func (m *Shape) quotes(field string, quoted *bool) (in bool) {
+	in = *quoted
+	for i := 0; i < len(field); i++ {
+		switch {
+		case field[i] == '"':
+			*quoted = !*quoted
+		case strings.HasPrefix(field[i:], "“"):
+			*quoted = true
+		case strings.HasPrefix(field[i:], "”"):
+			*quoted = false
+			continue
+		default:
+			continue
+		}
+		if *quoted {
+			in = true
+			m.Quotes++
+		}
+	}
+	return in
+}
+
+// word counts one field of the text.
 func (m *Shape) word(field string) {
-	w := strings.ToLower(strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
-	w = strings.ReplaceAll(w, "’", "'")
-	if w == "" {
+	// The word's letters in lower case, with its apostrophe; no word of the
+	// lists is longer than the buffer.
+	var buf [24]byte
+	n, apostrophe, long := 0, -1, false
+	last := byte(0) // the last mark of a sentence behind the word
+	for i := 0; i < len(field); {
+		c := field[i]
+		switch {
+		case 'A' <= c && c <= 'Z':
+			c |= 0x20
+			fallthrough
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+			last = 0
+			if n < len(buf) {
+				buf[n] = c
+				n++
+			} else {
+				long = true
+			}
+			i++
+			continue
+		case c == '.' || c == '!' || c == '?':
+			last = c
+		case c == '\'' || strings.HasPrefix(field[i:], "’"):
+			if n > 0 && apostrophe < 0 && n < len(buf) {
+				apostrophe = n
+				buf[n] = '\''
+				n++
+			}
+		}
+		_, size := utf8.DecodeRuneInString(field[i:])
+		i += size
+	}
+	if last != 0 {
+		m.Sentences++
+		if last == '?' {
+			m.Questions++
+		}
+	}
+	if apostrophe >= 0 && apostrophe == n-1 {
+		n, apostrophe = n-1, -1 // a closing quote
+	}
+	if n == 0 {
+		if strings.IndexFunc(field, unicode.IsLetter) >= 0 {
+			m.Words++ // of another script
+		}
 		return
 	}
 	m.Words++
-	switch end := strings.TrimRight(field, `)*_"”'’`); {
-	case strings.HasSuffix(end, "?"):
-		m.Questions++
-		m.Sentences++
-	case strings.HasSuffix(end, "."), strings.HasSuffix(end, "!"):
-		m.Sentences++
+	if long {
+		return
 	}
-	base, clitic, _ := strings.Cut(w, "'")
+	word, base, clitic := buf[:n], buf[:n], ""
+	if apostrophe > 0 {
+		base, clitic = buf[:apostrophe], string(buf[apostrophe+1:n])
+	}
+	class := classes[string(word)]
+	if apostrophe > 0 {
+		class |= classes[string(base)]
+	}
 	switch {
-	case pastWords[base] || pastWords[w]:
+	case class&past != 0, class&notPast == 0 && n > 4 && buf[n-1] == 'd' && buf[n-2] == 'e':
 		m.Past++
-	case len(w) > 4 && strings.HasSuffix(w, "ed") && !notPast[w]:
-		m.Past++
-	case presentWords[base] || presentWords[w]:
+	case class&present != 0:
 		m.Present++
 	}
-	if speechWords[w] {
+	if class&speech != 0 {
 		m.Speech++
 	}
 	switch clitic {
 	case "d":
 		m.Past++
 	case "s", "re", "ve", "ll", "m":
-		if personWords[base] || youWords[base] {
+		if class&(person|you) != 0 {
 			m.Present++
 		}
 	}
 	switch {
-	case personWords[base]:
+	case class&person != 0:
 		m.Persons++
-	case youWords[base]:
+	case class&you != 0:
 		m.You++
 	}
 }
@@ -160,27 +221,39 @@ func Narrative(s string) (ok bool, why string) {
 	return true, ""
 }
 
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
+// Classes of words.
+const (
+	past = 1 << iota
+	notPast
+	present
+	person
+	you
+	speech
+)
+
+var classes = func() map[string]uint8 {
+	m := map[string]uint8{}
+	for class, words := range map[uint8]string{past: pastWords, notPast: notPastWords, present: presentWords, person: personWords, you: youWords, speech: speechWords} {
+		for _, w := range strings.Fields(words) {
+			m[w] |= class
+		}
 	}
 	return m
-}
+}()
 
-var (
-	personWords = set("i me my mine myself he him his himself she her hers herself they them their theirs themselves we us our ours ourselves")
-	youWords    = set("you your yours yourself yourselves u ur")
+const (
+	personWords = "i me my mine myself he him his himself she her hers herself they them their theirs themselves we us our ours ourselves"
+	youWords    = "you your yours yourself yourselves u ur"
 	// Irregular past forms that are nothing else, with the commonest verbs of
 	// being.
-	pastWords = set(`was were had did wasn weren hadn didn said told asked went came took got gave made saw knew thought felt found left
+	pastWords = `was were had did wasn weren hadn didn said told asked went came took got gave made saw knew thought felt found left
 		kept held heard brought began ran stood sat lay fell rose spoke broke woke wrote drove rode flew grew threw drew blew caught bought taught fought
 		sought slept wept crept swept met lost sent spent built lent bent paid laid meant led fed fled sped shook stole chose froze wore tore swore bore
 		swam sang rang drank sank shrank sprang stank hid bit slid lit shot won became forgot understood stuck struck hung dug spun clung flung swung
-		stung shone could would couldn wouldn knelt leapt dreamt burnt leant ate gone done been seen taken given fallen broken`)
-	speechWords = set(`say says said ask asks asked reply replies replied answer answers answered whisper whispers whispered yell yells yelled shout shouts
-		shouted cry cries cried mutter mutters muttered murmured exclaimed scream screams screamed sigh sighs sighed laugh laughs laughed`)
-	notPast = set(`need needed indeed speed exceed proceed succeed bleed breed hundred sacred naked wicked embed related based used detailed required limited advanced
-		united combined integrated balanced focused unified distributed automated embedded weighted`)
-	presentWords = set(`is are am can should must may shall will has have do does isn aren don doesn can't won let's need want think know`)
+		stung shone could would couldn wouldn knelt leapt dreamt burnt leant ate gone done been seen taken given fallen broken`
+	speechWords = `say says said ask asks asked reply replies replied answer answers answered whisper whispers whispered yell yells yelled shout shouts
+		shouted cry cries cried mutter mutters muttered murmured exclaimed scream screams screamed sigh sighs sighed laugh laughs laughed`
+	notPastWords = `need needed indeed speed exceed proceed succeed bleed breed hundred sacred naked wicked embed related based used detailed required limited advanced
+		united combined integrated balanced focused unified distributed automated embedded weighted`
+	presentWords = `is are am can should must may shall will has have do does isn aren don doesn can't won let's need want think know`
 )

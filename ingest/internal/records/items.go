@@ -125,7 +125,12 @@ func (s *Source) last(o *Opened, rows int, ended error) ingest.Item {
 			ended = err
 		}
 		sum, size := o.Sum()
-		b.Files = append(b.Files, schemas.FileHash{Path: o.File.Name, Bytes: size, SHA256: sum, Rows: rows})
+		hash := schemas.FileHash{Path: o.File.Name, Bytes: size, SHA256: sum}
+		if o.Upstream != nil {
+			hash = *o.Upstream
+		}
+		hash.Rows = rows
+		b.Files = append(b.Files, hash)
 	}
 	if ended != nil {
 		b.Rows, b.Bad = 1, 1

@@ -39,6 +39,15 @@ type Row struct {
 	repeats string // the earlier record with the same text
 }
 
+// NewRow is a file that is one record.
+func NewRow(file string, data []byte) Row {
+	r := Row{File: file, N: 1, Line: 1, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), Charset: "utf-8"}
+	if !utf8.Valid(r.Data) {
+		r.decodeBytes()
+	}
+	return r
+}
+
 var errType = errors.New("wrong type")
 
 // Key names the record by its place: stem:line, or stem:row where the format

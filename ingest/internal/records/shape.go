@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/schemas"
 )
 
 // Format is what a file's bytes are, whatever its name says.
@@ -50,6 +51,9 @@ type Opened struct {
 	Fits bool
 	// Head is the beginning of the file.
 	Head []byte
+	// Upstream is the file's hash where the bytes read are not the upstream's
+	// but decrypted ones. Nil: that of the bytes read.
+	Upstream *schemas.FileHash
 
 	in  io.ReadCloser
 	buf *bufio.Reader
@@ -161,19 +165,25 @@ func (o *Opened) object(body []byte, whole bool, keys [][]string) {
 		if l = bytes.TrimSpace(l); len(l) == 0 {
 			continue
 		}
-		if last && !whole && !json.Valid(l) || i == 20 {
+		ok := valid(l)
+		if last && !whole && !ok || i == 20 {
 			break // cut by the end of head
 		}
 		seen++
-		if l[0] == '{' && json.Valid(l) {
+		if l[0] == '{' && ok {
 			objects++
+			if !json.Valid(l) {
+				l = mendNumbers(l)
+			}
 			fields, _ := firstFields(l)
 			o.fit(fields, true, keys)
 		}
 	}
 	first := bytes.TrimSpace(lines[0])
 	switch {
-	case objects > 0 && (json.Valid(first) || objects*2 >= seen):
+	case objects == 1 && seen == 1 && !o.Fits:
+		o.Format = JSONLines // unless it holds the records in a member
+	case objects > 0 && (valid(first) || objects*2 >= seen):
 		o.Format = JSONLines
 		return
 	case seen > 1 && !oneLine(first):
@@ -201,6 +211,11 @@ func (o *Opened) object(body []byte, whole bool, keys [][]string) {
 	if o.Format == JSONObject {
 		o.fit(fields, true, keys)
 	}
+}
+
+// valid is json.Valid for JSON as Python writes it.
+func valid(b []byte) bool {
+	return json.Valid(b) || (bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Infinity"))) && json.Valid(mendNumbers(b))
 }
 
 // oneLine reports a line that looks like a record cut off: it has a whole
