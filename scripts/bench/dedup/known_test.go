@@ -286,6 +286,38 @@ func TestBruteForce(t *testing.T) {
 	t.Logf("%d pairs of %d stories are over a threshold, %d missed", pairs, len(stories), missed)
 }
 
+// TestOracle: on the real stories the default index finds at least what
+// github.com/ekzhu/minhash-lsh finds, with the excerpt index and without.
+func TestOracle(t *testing.T) {
+	root := shared(t)
+	stories := realStories(t, root, readKnown(t, root))
+	found := map[string]map[string]bool{}
+	for _, c := range []struct {
+		name, index string
+		excerpts    bool
+	}{
+		{"bands", dedup.IndexBands, true},
+		{"bands alone", dedup.IndexBands, false},
+		{"minhash-lsh alone", dedup.IndexMinhashLSH, false},
+	} {
+		set := realSettings()
+		set.Index, set.Excerpts = c.index, c.excerpts
+		found[c.name] = map[string]bool{}
+		for _, dup := range decideOn(t, stories, set).Duplicates {
+			found[c.name][dup.StoryID] = true
+		}
+		t.Logf("%s: %d set aside", c.name, len(found[c.name]))
+	}
+	for id := range found["minhash-lsh alone"] {
+		if !found["bands"][id] {
+			t.Errorf("only minhash-lsh finds %s", id)
+		}
+		if !found["bands alone"][id] {
+			t.Logf("bands alone do not find %s", id)
+		}
+	}
+}
+
 // TestKnownBooks decides over whole books, each file read by itself with the
 // tales of it joined: every known pair of files must be one book, and no
 // others may.
