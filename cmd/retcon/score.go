@@ -22,19 +22,21 @@ type scoreCmd struct {
 	Format    string   `help:"Form of the predictions, where the file does not tell: predictions, completions, published, lm-eval, inspect." placeholder:"NAME"`
 	Allow     []string `help:"Go on, and report, where predictions are missing, unknown, doubled, stale, of another release, or unreadable: missing, unknown, doubled, stale, release, bad." placeholder:"WHAT"`
 	Scorer    string   `help:"default, compat or both." default:"both" enum:"default,compat,both"`
-	Resamples int      `help:"Bootstrap resamples for intervals; 0 = none." default:"10000"`
+	Resamples int      `help:"Bootstrap resamples by source, for intervals and comparisons." default:"10000"`
 	Seed      uint64   `help:"Seed of the bootstrap." default:"1"`
-	All       bool     `help:"Print every metric, not the headline ones alone."`
-	Table     string   `help:"text, markdown, csv or json." default:"text" enum:"text,markdown,csv,json"`
-	JSON      bool     `name:"json" help:"The same as --table json."`
+	All       bool     `help:"Print every metric, comparisons of runs, and the figures by class, kind, length and difficulty."`
+	Table     string   `help:"Form of the tables: text, markdown or csv." default:"text" enum:"text,markdown,csv"`
+	JSON      bool     `name:"json" help:"Print everything as JSON."`
+	HTML      string   `name:"html" help:"Also write a page with tables and plots." placeholder:"FILE"`
 }
 
 func (*scoreCmd) Help() string {
-	return `Prints Accuracy, Precision, Recall, F1, CEEval-Pos, CEEval-Full and coverage for
-each run in the files, by both scorers, with 95 % intervals by source.
+	return `Prints Accuracy, Precision, Recall, F1, CEEval-Pos, CEEval-Full, what shows a
+system that says no to everything, and coverage, for each run in the files, by
+both scorers, with 95 % intervals by source.
 
   retcon detect --data out --baseline always-no --out no.jsonl
-  retcon score --data out --config flawed_fictions --pred no.jsonl`
+  retcon score --data out --config flawed_fictions --pred no.jsonl --html score.html`
 }
 
 func (cmd *scoreCmd) Run(e *env) error {
@@ -42,19 +44,24 @@ func (cmd *scoreCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if cmd.Resamples < 1 {
+		return usagef("--resamples must be at least 1")
+	}
 	r, err := datasets.Open(cmd.Data)
 	if err != nil {
 		return err
 	}
-	if _, err := r.Split(cmd.Config, cmd.Split); err != nil {
+	info, err := r.Split(cmd.Config, cmd.Split)
+	if err != nil {
 		return usagef("%w", err)
 	}
 	key, err := scoring.NewKey(cmd.Config, datasets.Rows[schemas.Example](r, cmd.Config, cmd.Split))
 	if err != nil {
 		return err
 	}
+	key.Release, key.Digest = r.ID(), info.Digest
 	var scorers []scoring.Scorer
-	for _, s := range []scoring.Scorer{scoring.Default, scoring.Compat} {
+	for _, s := range scoring.Scorers {
 		if cmd.Scorer == "both" || cmd.Scorer == s.Name {
 			scorers = append(scorers, s)
 		}
@@ -67,13 +74,31 @@ func (cmd *scoreCmd) Run(e *env) error {
 		}
 		return err
 	}
-	return cmd.print(e, ev)
+	sum := scoring.Summarise(key, ev, scoring.ReportOptions{Resampling: scoring.Resampling{N: cmd.Resamples, Seed: cmd.Seed}})
+	if cmd.HTML != "" {
+		page := scorePage(sum, ev)
+		if err := writeTo(e, cmd.HTML, page.Write); err != nil {
+			return err
+		}
+	}
+	if cmd.JSON {
+		return writeJSON(e.stdout, sum)
+	}
+	tables := []*report.Table{headline(sum)}
+	if cmd.All {
+		tables = append(tables, allMetrics(sum), comparisons(sum))
+		tables = append(tables, byDimension(sum)...)
+	}
+	for i, t := range tables {
+		if i > 0 {
+			fmt.Fprintln(e.stdout)
+		}
+		if err := t.Write(e.stdout, cmd.Table); err != nil {
+			return err
+		}
+	}
+	return nil
 }
-
-// headline is what is printed unless --all asks for everything: the paper's
-// columns, and beside CEEval-Full what shows a system that says no to all.
-var headline = scoring.Suite{Name: "headline", Metrics: append(append([]scoring.Metric{}, scoring.Paper.Metrics...),
-	scoring.TrueNegativeRate, scoring.BalancedCEEval, scoring.Coverage)}
 
 // predictions reads all files one after the other.
 func (cmd *scoreCmd) predictions(e *env) iter.Seq2[schemas.Prediction, error] {
@@ -100,71 +125,144 @@ func (cmd *scoreCmd) predictions(e *env) iter.Seq2[schemas.Prediction, error] {
 	}
 }
 
-func (cmd *scoreCmd) print(e *env, ev *scoring.Evaluation) error {
-	suite := headline
-	if cmd.All {
-		suite = scoring.FlawedFictions
-	}
-	t := &report.Table{Title: "config " + ev.Config, Columns: []string{"run", "scorer"}}
-	for _, m := range suite.Metrics {
+// headlineMetrics are the paper's columns, and beside CEEval-Full what shows a
+// system that says no to everything.
+var headlineMetrics = append(append([]scoring.Metric{}, scoring.Paper.Metrics...),
+	scoring.TrueNegativeRate, scoring.BalancedCEEval, scoring.Coverage, scoring.AccuracyAnswered)
+
+func headline(sum scoring.Report) *report.Table {
+	t := &report.Table{Title: fmt.Sprintf("%s of %s: %d rows, %d sources", sum.Config, sum.Release, sum.Rows, sum.Groups), Columns: []string{"run", "scorer"}}
+	for _, m := range headlineMetrics {
 		t.Columns = append(t.Columns, m.Title)
 	}
-	// Systems of one scorer are resampled together, on the same draws.
-	for _, sheets := range byScorer(ev.Sheets) {
-		systems := make([][]scoring.Verdict, len(sheets))
-		for i, s := range sheets {
-			systems[i] = s.Verdicts
+	for _, s := range sum.Systems {
+		row := []any{s.Run.String(), s.Scorer}
+		for _, m := range headlineMetrics {
+			row = append(row, scoreOf(s.Scores, m.Name).String())
 		}
-		var scores [][]scoring.Score
-		if cmd.Resamples > 0 {
-			scores = suite.Bootstrap(scoring.Resampling{N: cmd.Resamples, Seed: cmd.Seed}, systems...)
-		} else {
-			for _, vs := range systems {
-				scores = append(scores, suite.Score(vs))
-			}
-		}
-		for i, s := range sheets {
-			row := []any{s.Run.String(), s.Scorer.Name}
-			for _, sc := range scores[i] {
-				row = append(row, cmd.figure(sc))
-			}
-			t.Rows = append(t.Rows, row)
-		}
+		t.Rows = append(t.Rows, row)
 	}
-	b := ev.Binding
-	t.Notes = append(t.Notes, fmt.Sprintf("rows %d, predictions bound %d, missing %d, unknown %d, doubled %d, stale %d, unreadable lines %d, without text_hash %d",
-		b.Rows, b.Bound, b.Missing, b.Unknown, b.Doubled, b.Stale, b.Bad, b.Unchecked))
-	if cmd.Resamples > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("intervals: 95 %%, %d bootstrap resamples by source group", cmd.Resamples))
-	}
-	format := cmd.Table
-	if cmd.JSON {
-		format = report.JSON
-	}
-	return t.Write(e.stdout, format)
+	b := sum.Binding
+	t.Notes = append(t.Notes, fmt.Sprintf("rows %d, predictions bound %d, missing %d, unknown %d, doubled %d, stale %d, of another release %d, unreadable lines %d, without text_hash %d",
+		b.Rows, b.Bound, b.Missing, b.Unknown, b.Doubled, b.Stale, b.Release, b.Bad, b.Unchecked),
+		"intervals: 95 %, bootstrap by source; an unanswered row counts as wrong but in the last column")
+	return t
 }
 
-// figure is a score for people, or for machines its bare value.
-func (cmd *scoreCmd) figure(s scoring.Score) any {
-	if cmd.JSON || cmd.Table != report.Text && cmd.Table != report.Markdown {
-		return s.Value
+func scoreOf(scores []scoring.Score, metric string) scoring.Score {
+	for _, s := range scores {
+		if s.Metric == metric {
+			return s
+		}
 	}
-	return s.String()
+	return scoring.Score{Metric: metric}
 }
 
-func byScorer(sheets []scoring.Sheet) [][]scoring.Sheet {
-	var out [][]scoring.Sheet
-	at := map[string]int{}
-	for _, s := range sheets {
-		i, ok := at[s.Scorer.Name]
-		if !ok {
-			i = len(out)
-			at[s.Scorer.Name] = i
-			out = append(out, nil)
+// allMetrics has a row a metric and a column a run and scorer.
+func allMetrics(sum scoring.Report) *report.Table {
+	t := &report.Table{Title: "all metrics", Columns: []string{"metric"}}
+	for _, s := range sum.Systems {
+		t.Columns = append(t.Columns, s.Run.String()+" / "+s.Scorer)
+	}
+	for _, m := range scoring.FlawedFictions.Metrics {
+		row := []any{m.Title}
+		for _, s := range sum.Systems {
+			row = append(row, scoreOf(s.Scores, m.Name).String())
 		}
-		out[i] = append(out[i], s)
+		t.Rows = append(t.Rows, row)
+	}
+	for _, s := range sum.Systems {
+		t.Notes = append(t.Notes, fmt.Sprintf("%s / %s: CEEval-Full against words: r = %.3f, p = %.3f, n = %d", s.Run, s.Scorer, s.Length.R, s.Length.P, s.Length.N))
+	}
+	return t
+}
+
+func comparisons(sum scoring.Report) *report.Table {
+	t := &report.Table{Title: "comparisons of runs on the same rows: permutation by source, corrected by Holm over the pairs of a scorer and metric",
+		Columns: []string{"scorer", "metric", "run", "against", "difference", "p", "p (Holm)", "McNemar (Holm)", "smallest detectable"}}
+	for _, c := range sum.Comparisons {
+		r := c.Result
+		t.Add(c.Scorer, r.Metric, r.B, r.A, r.Diff.String(), r.Permutation, r.PermutationHolm, r.McNemarHolm, r.Detectable)
+	}
+	if len(t.Rows) == 0 {
+		t.Notes = []string{"one run: nothing to compare"}
+	}
+	return t
+}
+
+// byDimension has a table a dimension of the rows.
+func byDimension(sum scoring.Report) []*report.Table {
+	var out []*report.Table
+	at := map[string]*report.Table{}
+	for _, s := range sum.Systems {
+		for _, d := range s.By {
+			t := at[d.Name]
+			if t == nil {
+				t = &report.Table{Title: "by " + d.Name + ": " + d.Doc, Columns: []string{d.Name, "run", "scorer", "rows",
+					scoring.Accuracy.Title, scoring.Recall.Title, scoring.CEEvalPos.Title, scoring.CEEvalFull.Title}}
+				at[d.Name] = t
+				out = append(out, t)
+			}
+			for _, p := range d.Parts {
+				t.Add(p.Value, s.Run.String(), s.Scorer, scoreOf(p.Scores, "accuracy").N, scoreOf(p.Scores, "accuracy").Value, scoreOf(p.Scores, "recall").Value,
+					scoreOf(p.Scores, "ceeval_pos").Value, scoreOf(p.Scores, "ceeval_full").Value)
+			}
+		}
 	}
 	return out
+}
+
+// scorePage is the report as a page: intervals by run, length and tokens
+// against score, negatives, and everything by dimension.
+func scorePage(sum scoring.Report, ev *scoring.Evaluation) report.Page {
+	bars := func(m scoring.Metric) report.SVG {
+		var list []report.Bar
+		for _, s := range sum.Systems {
+			sc := scoreOf(s.Scores, m.Name)
+			b := report.Bar{Label: s.Run.String() + " / " + s.Scorer, Value: sc.Value, Low: sc.Value, High: sc.Value, Group: s.Scorer}
+			if sc.Interval != nil {
+				b.Low, b.High = sc.Interval.Low, sc.Interval.High
+			}
+			list = append(list, b)
+		}
+		return report.Bars(m.Title, list, 1)
+	}
+	p := report.Page{Title: "Scores on " + sum.Config, Subtitle: fmt.Sprintf("%s, %d rows, %d sources, digest %s", sum.Release, sum.Rows, sum.Groups, sum.Digest)}
+	p.Sections = append(p.Sections, report.Section{Title: "Headline", Tables: []*report.Table{headline(sum)}})
+	for _, m := range []scoring.Metric{scoring.Accuracy, scoring.CEEvalFull, scoring.BalancedCEEval} {
+		p.Sections = append(p.Sections, report.Section{Title: m.Title, Text: []string{m.Doc + "; 95 % intervals by source."}, Figures: []report.SVG{bars(m)}})
+	}
+	length, tokens := report.Section{Title: "Length against score"}, report.Section{Title: "Tokens against score"}
+	var points []report.Point
+	for _, s := range sum.Systems {
+		points = append(points, report.Point{X: s.Tokens.Value, Y: scoreOf(s.Scores, "ceeval_full").Value, Group: s.Run.String() + " / " + s.Scorer})
+		for _, d := range s.By {
+			if d.Name != "length" {
+				continue
+			}
+			var list []report.Bar
+			for _, part := range d.Parts {
+				v := scoreOf(part.Scores, "ceeval_full").Value
+				list = append(list, report.Bar{Label: part.Value, Value: v, Low: v, High: v})
+			}
+			length.Figures = append(length.Figures, report.Bars(fmt.Sprintf("CEEval-Full by length, %s / %s", s.Run, s.Scorer), list, 1))
+			length.Text = append(length.Text, fmt.Sprintf("%s / %s: point-biserial r = %.3f with words, p = %.3f, n = %d.", s.Run, s.Scorer, s.Length.R, s.Length.P, s.Length.N))
+		}
+	}
+	tokens.Text = []string{"Mean tokens of an answer against CEEval-Full, one point a run and scorer; runs without token counts are left out."}
+	tokens.Figures = []report.SVG{report.Scatter("tokens against CEEval-Full", "tokens of an answer, mean", "CEEval-Full", points)}
+	p.Sections = append(p.Sections, length, tokens)
+	neg := &report.Table{Title: "accuracy over matched groups, by kind of negative", Columns: []string{"negative", "run", "scorer", "rows", "accuracy"}}
+	for _, s := range sum.Systems {
+		for _, part := range s.Paired {
+			neg.Add(part.Value, s.Run.String(), s.Scorer, scoreOf(part.Scores, "accuracy").N, scoreOf(part.Scores, "paired_accuracy").Value)
+		}
+	}
+	p.Sections = append(p.Sections,
+		report.Section{Title: "Negatives", Tables: []*report.Table{neg}},
+		report.Section{Title: "All metrics", Tables: []*report.Table{allMetrics(sum), comparisons(sum)}},
+		report.Section{Title: "By kind of row", Tables: byDimension(sum)})
+	return p
 }
 
 var allowNames = []string{"missing", "unknown", "doubled", "stale", "release", "bad"}
