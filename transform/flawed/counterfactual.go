@@ -46,6 +46,7 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 			switch {
 			case errors.Is(err, transform.ErrPending):
 				pass.Await()
+				d.Counterfactual = nil // nobody has judged it yet
 			case err != nil:
 				return nil, err
 			case !ok:

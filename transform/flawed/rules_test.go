@@ -110,6 +110,11 @@ func TestRulesOnTales(t *testing.T) {
 			t.Errorf("class %q is in no list", c)
 		}
 	}
+	for c, must := range classes {
+		if must && seen[c] == 0 {
+			t.Errorf("no embedded tale shows the class %s", c)
+		}
+	}
 	if n["items"] < 20 || n[schemas.VariantCounterfactual] < 20 || n[schemas.VariantResolved] < 5 || n[schemas.VariantEditControl] < 1 {
 		t.Errorf("%v", n)
 	}

@@ -47,7 +47,7 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 			}
 		}
 	}
-	if at < 0 || f.Class != "colour" && f.Class != "material" && st.death(from, to) {
+	if at < 0 || st.death(f, to) {
 		return 0, "", false
 	}
 	t := st.template(f, spent)
@@ -60,6 +60,9 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 // spends reports how much time goes by in sentence i of narration.
 func (st *Story) spends(i int) pause {
 	p := noPause
+	if !st.sentHas(i, passing) {
+		return p
+	}
 	for _, t := range st.wordsIn(i) {
 		if t.speech {
 			continue
@@ -76,11 +79,21 @@ func (st *Story) spends(i int) pause {
 	return p
 }
 
-// death reports that somebody dies between two sentences: who is dead changes
-// no more.
-func (st *Story) death(from, to int) bool {
-	for i := from; i <= to; i++ {
-		if st.sentHas(i, deathWords) {
+// passing are words without which "a hundred years" need not go by.
+var passing = set("after for many several whole passed later until till some long went travelled traveled wandered")
+
+// death reports that a being dies in a sentence that speaks of it: who is dead
+// changes no more.
+func (st *Story) death(f *Flip, to int) bool {
+	if f.Class != "species" && f.Class != "role" && f.Class != "name" {
+		return false
+	}
+	spoken := map[int]bool{}
+	for _, c := range f.Changes {
+		spoken[c.Sent], spoken[c.Sent+1] = true, true
+	}
+	for i := 0; i <= to; i++ {
+		if spoken[i] && st.sentHas(i, deathWords) {
 			return true
 		}
 	}
