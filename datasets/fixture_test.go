@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,15 +28,21 @@ var (
 	places  = []string{"café", "mill", "harbour", "tower", "inn", "bridge"}
 )
 
+// nouns fill the middle of a tale, so that two tales share no long run of words.
+var nouns = strings.Fields("apple anvil barge bell candle cart door drum egg ember fence fiddle glove goose hammer hedge inkpot island jug kettle kite " +
+	"ladder lantern mirror moss needle nut oar orchard pebble pillow quilt river rope saddle shell table thimble urn violin wagon well yard yoke")
+
 // tale is the text of source n with the hat's colour at the end.
 func tale(n int, last string) string {
 	who, where := names[n%len(names)], places[n%len(places)]
+	r := rand.New(rand.NewPCG(uint64(n), 7))
+	pick := func() string { return nouns[r.IntN(len(nouns))] }
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s’s 👒 hat was %s. She wore it to the %s on day %d.\n\n“Is it new?” asked the keeper.", who, colours[n%len(colours)], where, n)
-	for i := range 3 + n%4 {
-		fmt.Fprintf(&b, " The road number %d led past the old %s and over the hill of the %d geese.", n*10+i, places[(n+i)%len(places)], i+2)
+	fmt.Fprintf(&b, "%s’s 👒 hat was %s like the %s of day %d. She wore it to the %s on day %d.\n\n“Is it new?” asked the keeper.", who, colours[n%len(colours)], pick(), n, where, n)
+	for range 3 + n%4 {
+		fmt.Fprintf(&b, " The %s and the %s lay near a %s, a %s, no %s, one %s.", pick(), pick(), pick(), pick(), pick(), pick())
 	}
-	fmt.Fprintf(&b, "\n\nAt night her %s hat hung on its nail.", last)
+	fmt.Fprintf(&b, "\n\nAt night her %s hat hung above the %s.", last, pick())
 	return b.String()
 }
 
