@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"strings"
 
@@ -172,9 +173,17 @@ func allMetrics(sum scoring.Report) *report.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	for _, s := range sum.Systems {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s / %s: CEEval-Full against words: r = %.3f, p = %.3f, n = %d", s.Run, s.Scorer, s.Length.R, s.Length.P, s.Length.N))
+		t.Notes = append(t.Notes, s.Run.String()+" / "+s.Scorer+": "+correlation(s.Length))
 	}
 	return t
+}
+
+// correlation says how CEEval-Full of a row hangs on its length.
+func correlation(c scoring.Correlation) string {
+	if math.IsNaN(c.R) {
+		return fmt.Sprintf("CEEval-Full against words: not defined, the score is the same for all %d rows", c.N)
+	}
+	return fmt.Sprintf("CEEval-Full against words: point-biserial r = %.3f, p = %.3f, n = %d", c.R, c.P, c.N)
 }
 
 func comparisons(sum scoring.Report) *report.Table {
@@ -246,7 +255,7 @@ func scorePage(sum scoring.Report, ev *scoring.Evaluation) report.Page {
 				list = append(list, report.Bar{Label: part.Value, Value: v, Low: v, High: v})
 			}
 			length.Figures = append(length.Figures, report.Bars(fmt.Sprintf("CEEval-Full by length, %s / %s", s.Run, s.Scorer), list, 1))
-			length.Text = append(length.Text, fmt.Sprintf("%s / %s: point-biserial r = %.3f with words, p = %.3f, n = %d.", s.Run, s.Scorer, s.Length.R, s.Length.P, s.Length.N))
+			length.Text = append(length.Text, s.Run.String()+" / "+s.Scorer+": "+correlation(s.Length)+".")
 		}
 	}
 	tokens.Text = []string{"Mean tokens of an answer against CEEval-Full, one point a run and scorer; runs without token counts are left out."}

@@ -48,7 +48,8 @@ func (t *Table) Cells(r []any) []string { return texts(r) }
 func (t *Table) Numeric(r []any, i int) bool { return number(r[i]) }
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"svg": func(s SVG) template.HTML { return template.HTML(s) }, // made by this package alone
+	"svg":     func(s SVG) template.HTML { return template.HTML(s) }, // made by this package alone
+	"caption": func(s SVG) template.HTML { return template.HTML(s.title()) },
 }).Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -68,6 +69,7 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 svg { width: 100%; height: auto; max-width: 46rem; display: block; margin: .6rem 0; }
 .passage { white-space: pre-wrap; font-family: Georgia, serif; background: #fafafa; border: 1px solid #eee; border-radius: .4rem; padding: 1rem; max-height: 26rem; overflow: auto; }
 mark.error { background: #ffd2c2; } mark.contradicted { background: #cfe6ff; } mark.edit { background: #ffd2c2; text-decoration: underline; }
+figure { margin: 1rem 0; } figcaption { color: #333; font-size: .9rem; }
 .note { color: #555; font-size: .9rem; }
 </style>
 </head>
@@ -77,7 +79,7 @@ mark.error { background: #ffd2c2; } mark.contradicted { background: #cfe6ff; } m
 {{range .Sections}}<section>
 <h2>{{.Title}}</h2>
 {{range .Text}}<p>{{.}}</p>
-{{end}}{{range .Figures}}<figure>{{svg .}}</figure>
+{{end}}{{range .Figures}}<figure>{{svg .}}<figcaption>{{caption .}}</figcaption></figure>
 {{end}}{{range $t := .Tables}}<div class="scroll"><table>
 {{if .Title}}<caption>{{.Title}}</caption>
 {{end}}<tr>{{range .Columns}}<th>{{.}}</th>{{end}}</tr>

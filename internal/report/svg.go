@@ -15,6 +15,13 @@ import (
 // All text in it is escaped.
 type SVG string
 
+// title is the drawing's title, escaped as it stands in it.
+func (s SVG) title() string {
+	_, rest, _ := strings.Cut(string(s), "<title>")
+	t, _, _ := strings.Cut(rest, "</title>")
+	return t
+}
+
 // palette is a colour-blind safe sequence (Okabe and Ito).
 var palette = []string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
