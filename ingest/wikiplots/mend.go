@@ -43,9 +43,9 @@ func leadingQuote(l string) (quote, rest string) {
 	return "", l
 }
 
-// titles before a name that lost their stop and capital. Lt is not among them:
+// honorific are titles before a name that lost their stop and capital. Lt is not among them:
 // the extractor wrote it for Gov. too.
-var titles = map[string]string{"mr": "Mr.", "mrs": "Mrs.", "ms": "Ms.", "dr": "Dr."}
+var honorific = map[string]string{"mr": "Mr.", "mrs": "Mrs.", "ms": "Ms.", "dr": "Dr."}
 
 // Mend repairs a plot's text: honorifics before a capital get their form back.
 // No article writes mr Smith, so nothing else is touched.
@@ -61,7 +61,7 @@ func Mend(s string, honorifics bool) string {
 		for end < len(s) && s[end] >= 'a' && s[end] <= 'z' {
 			end++
 		}
-		if t := titles[s[i:end]]; t != "" && end+1 < len(s) && s[end] == ' ' {
+		if t := honorific[s[i:end]]; t != "" && end+1 < len(s) && s[end] == ' ' {
 			if r, _ := utf8.DecodeRuneInString(s[end+1:]); unicode.IsUpper(r) {
 				b.WriteString(s[from:i])
 				b.WriteString(t)
