@@ -176,15 +176,33 @@ func (d *doc) span(from, to int) span {
 
 // joined returns the block's lines in one, cuts left out, white space folded.
 func (d *doc) joined(b block) string {
-	if b.last-b.first == 1 && len(d.cuts) == 0 {
+	gaps, size := d.html && b.last-b.first > 1, 0
+	for i := b.first; i < b.last; i++ {
+		l, s := d.lines[i], d.str(i)
+		size += 1 + len(s)
+		gaps = gaps || l.gaps || !d.html && (strings.IndexByte(s, '\t') >= 0 || strings.Contains(s, "\u00a0"))
+	}
+	if end := d.lines[b.last-1].end; len(d.cuts) > 0 {
+		k := d.cutAt(d.lines[b.first].start)
+		gaps = gaps || k < len(d.cuts) && d.cuts[k].start < end
+	}
+	if b.last-b.first == 1 && !gaps {
 		return d.str(b.first)
 	}
 	var sb strings.Builder
+	sb.Grow(size)
 	for i := b.first; i < b.last; i++ {
 		if i > b.first {
 			sb.WriteByte(' ')
 		}
+		if !gaps {
+			sb.WriteString(d.str(i))
+			continue
+		}
 		d.pieces(i, func(s string, _ int) { sb.WriteString(s) })
+	}
+	if !gaps {
+		return sb.String()
 	}
 	return strings.Join(strings.Fields(sb.String()), " ")
 }

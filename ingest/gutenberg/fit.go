@@ -229,14 +229,26 @@ func (d *doc) verseShare() (verse, all int) {
 // words of narration.
 func narrative(s string) bool {
 	n, told := 0, 0
+	var buf [8]byte // the longest word that counts
 	for r := range text.WordRanges(s) {
 		if n++; n > 2000 {
 			break // a sample will do
 		}
-		if r.Len() > 9 {
+		// The letters of a word are what is no mark before and behind it.
+		w := r.Of(s)
+		for w != "" && !letters[w[0]] {
+			w = w[1:]
+		}
+		for w != "" && !letters[w[len(w)-1]] {
+			w = w[:len(w)-1]
+		}
+		if len(w) > len(buf) {
 			continue
 		}
-		switch strings.ToLower(strings.Trim(r.Of(s), ".,;:!?\"'”“’‘()_-")) {
+		for i := range len(w) {
+			buf[i] = w[i] | 0x20
+		}
+		switch string(buf[:len(w)]) {
 		case "he", "she", "him", "his", "her", "they", "them", "said", "i", "you", "my", "me", "your", "asked", "replied", "went", "came", "told", "saw":
 			told++
 		}

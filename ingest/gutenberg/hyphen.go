@@ -94,11 +94,10 @@ func (d *doc) findHyphens() *hyphens {
 					*c++
 				}
 			}
-			n := strings.IndexByte(s[at:], ' ')
-			if n < 0 {
-				break
+			for at < len(s) && s[at] != ' ' {
+				at++
 			}
-			at += n + 1
+			at++
 		}
 	}
 	for _, p := range pairs {

@@ -95,28 +95,52 @@ func (d *doc) names(from, to int) map[string]int {
 		if b.role != roleText {
 			continue
 		}
-		start := true
+		before := "" // the last word of the line above
 		for l := b.first; l < b.last; l++ {
-			for s := d.str(l); s != ""; {
-				w := s
-				if n := strings.IndexByte(s, ' '); n >= 0 {
-					w, s = s[:n], s[n+1:]
-				} else {
-					s = ""
-				}
-				if w == "" {
+			s := d.str(l)
+			for i := 0; i < len(s); i++ {
+				if !capitals[s[i]] || i > 0 && s[i-1] != ' ' {
 					continue
 				}
-				if c := w[0]; !start && (c >= 'A' && c <= 'Z' || c >= 0xC3 && c < 0xE0) {
-					if t := nameOf(w); t != "" {
+				k := i
+				for k < len(s) && s[k] != ' ' {
+					k++
+				}
+				w := before
+				if p := lastWord(s[:i]); p != "" {
+					w = p
+				}
+				if w != "" && !opensSentence(w) {
+					if t := nameOf(s[i:k]); t != "" {
 						out[t]++
 					}
 				}
-				start = opensSentence(w)
+				i = k
 			}
+			before = lastWord(s)
 		}
 	}
 	return out
+}
+
+// capitals are the bytes with which words begin that have a capital.
+var capitals = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= 'A' && c <= 'Z' || c >= 0xC3 && c < 0xE0
+	}
+	return t
+}()
+
+// lastWord returns the word at the end of s.
+func lastWord(s string) string {
+	for s != "" && s[len(s)-1] == ' ' {
+		s = s[:len(s)-1]
+	}
+	k := len(s)
+	for k > 0 && s[k-1] != ' ' {
+		k--
+	}
+	return s[k:]
 }
 
 // nameOf strips what is no letter from a capitalised word, and a genitive; ""
