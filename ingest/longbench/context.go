@@ -202,24 +202,29 @@ func stripTags(s string) (plain, title string) {
 		return s, ""
 	}
 	var b strings.Builder
+	blank := true // nothing on the line written so far
+	write := func(part string) {
+		b.WriteString(part)
+		if i := strings.LastIndexByte(part, '\n'); i >= 0 {
+			blank, part = true, part[i+1:]
+		}
+		if strings.TrimSpace(part) != "" {
+			blank = false
+		}
+	}
 	from := 0
 	for _, m := range tag.FindAllStringSubmatchIndex(s, -1) {
-		b.WriteString(s[from:m[0]])
+		write(s[from:m[0]])
 		from = m[1]
 		if m[2] >= 0 && title == "" {
 			title = records.Line(records.Unescape(s[m[2]:m[3]]))
 		}
-		if m[6] >= 0 && breaks[strings.ToLower(s[m[6]:m[7]])] && !endsLine(b.String()) && !startsLine(s[from:]) {
-			b.WriteByte('\n')
+		if m[6] >= 0 && breaks[strings.ToLower(s[m[6]:m[7]])] && !blank && !startsLine(s[from:]) {
+			write("\n")
 		}
 	}
-	b.WriteString(s[from:])
+	write(s[from:])
 	return records.Unescape(b.String()), title
-}
-
-func endsLine(s string) bool {
-	t := strings.TrimRightFunc(s, func(r rune) bool { return r != '\n' && unicode.IsSpace(r) })
-	return t == "" || strings.HasSuffix(t, "\n")
 }
 
 func startsLine(s string) bool {

@@ -164,6 +164,14 @@ func TestRealBooks(t *testing.T) {
 	}
 }
 
+// TestLongContextsOfTags: time grows with the length of a context, whatever it
+// is made of. The square of 400,000 would take minutes.
+func TestLongContextsOfTags(t *testing.T) {
+	for _, s := range []string{"<p> ", "<b>", "<!--", "&amp;", "<title>"} {
+		clean(strings.Repeat(s, 400_000/len(s)))
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	f.Add(ebook(novel))
 	f.Add(film)

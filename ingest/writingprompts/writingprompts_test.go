@@ -40,12 +40,12 @@ func TestDetokenise(t *testing.T) {
 	}
 }
 
-// marks is s without white space, quotes of the tokeniser as double quotes:
-// what joining words must not change.
+// marks is s without white space and quotation marks: what joining words must
+// not change. (Two apostrophes may meet and look like the tokeniser's quote, so
+// quotation marks are left out; the table above has those.)
 func marks(s string) string {
-	s = strings.NewReplacer("``", `"`, "''", `"`).Replace(s)
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
+		if unicode.IsSpace(r) || r == '"' || r == '\'' || r == '`' {
 			return -1
 		}
 		return r
@@ -237,11 +237,7 @@ func FuzzDetokenise(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, line := range strings.Split(s, "\n") {
-			// A token's own quotes and those beside it may meet.
-			if strings.Contains(line, "'''") || strings.Contains(line, "```") {
-				continue
-			}
-			if got := Detokenise(line); strings.ReplaceAll(marks(got), `"`, "") != strings.NewReplacer(`"`, "", "``", "", "''", "").Replace(strings.Join(strings.Fields(line), "")) && marks(got) != marks(line) {
+			if got := Detokenise(line); marks(got) != marks(line) {
 				t.Fatalf("%q became %q", line, got)
 			}
 		}
