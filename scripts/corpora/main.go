@@ -8,8 +8,9 @@
 //	go run ./scripts/corpora -corpus writingprompts=DIR -sample 10      # and ten random records, to be read
 //	go run ./scripts/corpora -corpus longbench_write=DIR -settings 'longbench_write={"languages":[]}'
 //
-// Each corpus runs in a process of its own, so that its peak memory is its own.
-// Nothing is written.
+// Each corpus runs in a process of its own, so that its peak memory and processor
+// time are its own; on a busy machine MB/CPU s is the figure that counts. Nothing
+// is written.
 package main
 
 import (
@@ -110,7 +111,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	counts := &report.Table{Title: "What was read", Columns: []string{"corpus", "format tested on", "files", "rows", "stories", "queries", "words", "set aside", "unreadable", "MB", "MB/s", "peak MB"}}
+	counts := &report.Table{Title: "What was read", Columns: []string{"corpus", "format tested on", "files", "rows", "stories", "queries", "words", "set aside", "unreadable", "MB", "MB/s", "MB/CPU s", "peak MB"}}
 	reasons := &report.Table{Title: "Set aside, by reason", Columns: []string{"corpus", "reason", "records"}}
 	failed := false
 	for _, n := range list {
@@ -128,6 +129,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", n[0], err)
 		}
+		cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		head, sample, _ := strings.Cut(string(out), "\n")
 		var r result
 		if err := json.Unmarshal([]byte(head), &r); err != nil {
@@ -149,7 +151,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		}
 		mb := float64(r.Bytes) / 1e6
 		counts.Add(n[0], c.Tested, r.Files, r.Rows, r.Stories, r.Queries, r.Words, aside, r.Bad,
-			fmt.Sprintf("%.2f", mb), fmt.Sprintf("%.1f", mb/max(r.Seconds, 1e-9)), fmt.Sprintf("%.0f", float64(r.Peak)/1024))
+			fmt.Sprintf("%.2f", mb), fmt.Sprintf("%.1f", mb/max(r.Seconds, 1e-9)), fmt.Sprintf("%.1f", mb/max(cpu.Seconds(), 1e-9)), fmt.Sprintf("%.0f", float64(r.Peak)/1024))
 		if o.sample > 0 {
 			fmt.Fprintf(stdout, "======== %s\n%s\n", n[0], sample)
 		}
