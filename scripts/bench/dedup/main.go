@@ -386,12 +386,21 @@ func live(f *os.File, set dedup.Settings) (int64, error) {
 	return held, err
 }
 
-// usage returns the processor time in seconds and the peak resident bytes.
+// usage returns the processor time in seconds and the peak resident bytes. The
+// peak of getrusage would be inherited from the process that started this one.
 func usage() (cpu float64, peak int64) {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		log.Fatal(err)
 	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	if _, err := fmt.Sscan(rest, &peak); err != nil {
+		log.Fatal("peak memory: ", err)
+	}
 	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
-	return seconds(r.Utime) + seconds(r.Stime), int64(r.Maxrss) << 10
+	return seconds(r.Utime) + seconds(r.Stime), peak << 10
 }

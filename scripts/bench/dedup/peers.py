@@ -116,13 +116,15 @@ def main():
     cpu = lambda: sum(
         u.ru_utime + u.ru_stime for u in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     )
-    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # ru_maxrss would be inherited from the process that started this one.
+    resident = lambda: int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read()).group(1))
+    base = resident()
     pairs = open(out, "w", encoding="utf-8")
     wall, start = time.monotonic(), cpu()
     run(path, lambda a, b: pairs.write(f"{a}\t{b}\n"))
     used, wall = cpu() - start, time.monotonic() - wall
     pairs.close()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resident()
     print(json.dumps({"cpu": used, "wall": wall, "peak": peak << 10, "base": base << 10}))
 
 
