@@ -4,7 +4,9 @@ package offline
 
 // Control returns a flip that contradicts nothing: all its mentions stand
 // behind byte act2, one to five sentences of them, and it shares no sentence
-// with the flaw. A flip of the flaw's class comes first.
+// with the flaw. A thing the story never introduces, or first names in a clause
+// that states nothing, is left alone, and so are relations. A flip of the
+// flaw's class comes first.
 func (st *Story) Control(flaw *Flip, flips []*Flip, act2 int) *Flip {
 	taken := map[int]bool{}
 	for _, c := range flaw.Changes {
@@ -12,6 +14,9 @@ func (st *Story) Control(flaw *Flip, flips []*Flip, act2 int) *Flip {
 	}
 	fits := func(f *Flip) bool {
 		if f.Head == flaw.Head || f.Changes[0].Start < act2 || f.Changes[0].Speech {
+			return false
+		}
+		if f.known && f.Class != "species" && f.Class != "role" || f.group == "kin" || !st.plain(st.tokenAt(f.Changes[0].Start)) {
 			return false
 		}
 		for _, c := range f.Changes {

@@ -67,7 +67,7 @@ func (st *Story) noun(n noun) *Flip {
 	if why := st.oneBeing(toks); why != "" {
 		return st.turnDown(n.one, n.class, why)
 	}
-	if st.has(n.anywhere...) {
+	if st.has(n.anywhere...) || st.derived(n.one) {
 		return st.turnDown(n.one, n.class, "kindred_word_anywhere")
 	}
 	if st.nearHas(toks, n.near) {
@@ -130,6 +130,17 @@ func (st *Story) oneBeing(toks []int) string {
 	return ""
 }
 
+// derived reports a word made from the noun: a frog called Froggie, a fox's
+// foxy smile.
+func (st *Story) derived(one string) bool {
+	for _, end := range []string{"y", "ie", "ish", "ling", "like", "skin", "kin", "hood", "house"} {
+		if st.has(one+end, one+one[len(one)-1:]+end) {
+			return true
+		}
+	}
+	return false
+}
+
 // several reports a plural that may mean the noun's bearer with others of its
 // kind. Wolves that a story mentions in passing, far from its wolf, do not.
 func (st *Story) several(toks []int, many string) bool {
@@ -149,7 +160,7 @@ func (st *Story) several(toks []int, many string) bool {
 
 // homographs are nouns that are verbs too: with them a word before the noun
 // must be known for an adjective ("a storm rose").
-var homographs = set("swallow duck spring lodge rock field plain well bear drum count page ring watch club rose nurse cook porter")
+var homographs = set("swallow duck bow spring lodge rock field plain well bear drum count page ring watch club rose nurse cook porter")
 
 // strangeMods reports a modifier that no list knows.
 func (st *Story) strangeMods(p phrase) bool {
