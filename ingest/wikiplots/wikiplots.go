@@ -128,9 +128,9 @@ type reader struct {
 
 // plot is one plot as the upstream has it.
 type plot struct {
-	key, title, url, split string
-	body                   string
-	sentences              int // 0 = not known
+	key, title, url string
+	body            string
+	sentences       int // 0 = not known
 }
 
 // add makes a story of a plot, or sets it aside.
