@@ -841,7 +841,13 @@ func (p *page) text(s string, src, n int) {
 				out = append(out, ' ')
 				p.space = false
 			}
-			out = append(out, c)
+			// The rest of the words to the next wide or odd gap goes at once.
+			k := i + 1
+			for k < len(s) && (s[k] > ' ' && s[k] != 0xC2 || s[k] == ' ' && k+1 < len(s) && s[k+1] > ' ' && s[k+1] != 0xC2) {
+				k++
+			}
+			out = append(out, s[i:k]...)
+			i = k - 1
 		case blankAt(s, i) > 0:
 			i += blankAt(s, i) - 1
 			p.space = true
