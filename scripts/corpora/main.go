@@ -6,11 +6,12 @@
 //	go run ./scripts/corpora -dir ../shared/corpora                     # every folder there named after a corpus
 //	go run ./scripts/corpora -corpus longlamp=/data/longlamp.json       # one corpus, anywhere
 //	go run ./scripts/corpora -corpus writingprompts=DIR -sample 10      # and ten random records, to be read
+//	go run ./scripts/corpora -fetch writingprompts -to DIR              # download it from its upstream first
 //	go run ./scripts/corpora -corpus longbench_write=DIR -settings 'longbench_write={"languages":[]}'
 //
 // Each corpus runs in a process of its own, so that its peak memory and processor
 // time are its own; on a busy machine MB/CPU s is the figure that counts. Nothing
-// is written.
+// is written but by -fetch.
 package main
 
 import (
@@ -32,6 +33,7 @@ import (
 
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/ingest/all"
+	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/schemas"
@@ -60,6 +62,8 @@ type options struct {
 	seed     uint64
 	chars    int
 	format   string
+	fetch    string
+	to       string
 	child    bool
 }
 
@@ -73,6 +77,8 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "of the sample")
 	flag.IntVar(&o.chars, "chars", 1500, "of each sampled text's beginning, and a third as many of its end")
 	flag.StringVar(&o.format, "format", report.Text, "text, markdown, csv or json")
+	flag.StringVar(&o.fetch, "fetch", "", "download this corpus to the folder -to")
+	flag.StringVar(&o.to, "to", "", "folder for -fetch")
 	flag.BoolVar(&o.child, "child", false, "internal: read the one corpus named and print JSON")
 	flag.Parse()
 	if err := run(context.Background(), o, os.Stdout, os.Stderr); err != nil {
@@ -94,6 +100,9 @@ type result struct {
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if o.child {
 		return child(ctx, o, stdout)
+	}
+	if o.fetch != "" {
+		return download(ctx, o, stdout)
 	}
 	list := slices.Clone(o.corpora)
 	if o.dir != "" {
@@ -167,6 +176,22 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return errors.New("some corpora could not be read")
 	}
 	return nil
+}
+
+// download gets a corpus's files from its upstream.
+func download(ctx context.Context, o options, stdout io.Writer) error {
+	if o.to == "" {
+		return errors.New("-fetch needs a folder: -to DIR")
+	}
+	files, err := all.Downloads(o.fetch)
+	if err != nil {
+		return err
+	}
+	client := &fetch.Client{}
+	defer client.Close()
+	return all.Fetch(ctx, client, files, o.to, func(d all.Download, r fetch.Result) {
+		fmt.Fprintf(stdout, "%s  %d bytes  sha256 %s\n", d.Path, r.Size, r.SHA256)
+	})
 }
 
 // child reads one corpus.
