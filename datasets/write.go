@@ -170,7 +170,7 @@ type sidecarInput struct {
 func sidecars(m schemas.Manifest) []sidecar {
 	out := []sidecar{{"LICENSE", writeLicence}, {"CITATION.cff", writeCitation}, {CroissantFile, writeCroissant}}
 	out = append(out, evalSidecars(m)...)
-	return append(out, sidecar{CardFile, writeCard}, sidecar{AttestationFile, writeAttestation})
+	return append(out, sidecar{ReportFile, writeReport}, sidecar{CardFile, writeCard}, sidecar{AttestationFile, writeAttestation})
 }
 
 func writeSidecars(dir string, m schemas.Manifest, rows *summary) error {

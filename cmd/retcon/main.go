@@ -35,6 +35,8 @@ type cli struct {
 	Verify  verifyCmd  `cmd:"" help:"Re-check a release: hashes, counts, schema, every span."`
 	Diff    diffCmd    `cmd:"" help:"Compare two releases row by row: what changed, and which version follows."`
 	Export  exportCmd  `cmd:"" help:"Write a release's tables as Arrow IPC files."`
+	Push    pushCmd    `cmd:"" help:"Upload a release to the hub and tag it with its version."`
+	Browse  browseCmd  `cmd:"" help:"List a release's rows, or show one with its gold sentences marked."`
 	Detect  detectCmd  `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
 	Score   scoreCmd   `cmd:"" help:"Score predictions."`
 	Corpora corporaCmd `cmd:"" help:"List corpora: formats, licences, where to get them."`
