@@ -164,6 +164,7 @@ type writer struct {
 	h     header
 	info  *Info
 	slugs schemas.Slugs
+	c     cleaner // keeps its room from tale to tale
 	// removed is what was taken out of the file outside its tales.
 	removed []cut
 	book    map[string]bool // labels of notes that stand behind the tales
@@ -296,7 +297,9 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 		cuts = append(cuts, d.cuts[k])
 	}
 	cuts = mergeCuts(cuts)
-	c := cleaner{d: d, cuts: cuts, dashes: w.r.Settings.Dashes}
+	c := &w.c
+	*c = cleaner{d: d, cuts: cuts, dashes: w.r.Settings.Dashes, b: c.b, lines: c.lines[:0], scratch: c.scratch[:0], tail: c.tail[:0]}
+	c.b.Reset()
 	c.b.Grow(sp.end - sp.start)
 	part := w.partHeads(from, to)
 	for _, i := range r.parts {

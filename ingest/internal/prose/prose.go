@@ -10,7 +10,9 @@
 package prose
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"math/bits"
 	"slices"
 	"strings"
@@ -205,6 +207,9 @@ type span struct {
 // Grow makes room for n bytes.
 func (b *Builder) Grow(n int) { b.buf = slices.Grow(b.buf, n) }
 
+// Reset empties the builder and keeps its room.
+func (b *Builder) Reset() { b.buf, b.marks, b.sections = b.buf[:0], b.marks[:0], b.sections[:0] }
+
 // Len returns the bytes written so far.
 func (b *Builder) Len() int { return len(b.buf) }
 
@@ -284,7 +289,8 @@ func (b *Builder) Section(id string, add func()) {
 // sections and marks. Sections are nil unless Section was called.
 func (b *Builder) Fill(s *schemas.Story) {
 	s.Text = string(b.buf)
-	s.TextHash = schemas.HashText(s.Text)
+	sum := sha256.Sum256(b.buf) // schemas.HashText without its copy
+	s.TextHash = hex.EncodeToString(sum[:])
 	s.Words = text.Words(s.Text)
 	s.Sections, s.Marks = nil, []schemas.Mark{}
 	if len(b.marks)+len(b.sections) == 0 {
