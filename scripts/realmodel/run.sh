@@ -54,7 +54,7 @@ for what in "$@"; do
     code=0
     "$tmp/retcon" build --recipe scripts/realmodel/recipe.yaml --engine openai --out "$tmp/out" || code=$?
     echo "retcon build: exit code $code"
-    "$tmp/retcon" llm cache ls "$tmp/out.work" 2>/dev/null || "$tmp/retcon" llm cache ls --work "$tmp/out.work" || true
+    "$tmp/retcon" llm cache ls --work "$tmp/out.work"
     ;;
   *) echo "unknown: $what" >&2; exit 2 ;;
   esac
