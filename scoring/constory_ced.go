@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scoring
+
+import (
+	"math"
+	"slices"
+
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// CEDOptions choose the definition of a [CED].
+type CEDOptions struct {
+	Errors ErrorDef
+	Rows   RowSet
+	Words  WordCount
+	// Resampling adds intervals, drawn over stories; nil leaves them out.
+	Resampling *Resampling
+}
+
+// CED is consistency error density: errors per 10,000 words.
+type CED struct {
+	Errors     ErrorDef      `json:"errors_as"`
+	Rows       RowSet        `json:"rows"`
+	WordCount  WordCount     `json:"words_as"`
+	Stories    int           `json:"stories"`
+	Words      int           `json:"total_words"`
+	AvgWords   Number        `json:"avg_words"`
+	Overall    Density       `json:"overall"`
+	ByCategory []Density     `json:"by_category"` // in the order of schemas.Categories
+	BySubtype  []Density     `json:"by_subtype"`
+	Coverage   CheckCoverage `json:"coverage"`
+	Warnings   []string      `json:"warnings,omitempty"`
+}
+
+// Density is an error density over stories. The paper's table prints Mean for
+// the overall figure and Pooled for categories, which is why they do not add
+// up; its appendix C prints Pooled for both.
+type Density struct {
+	Name     string `json:"name"`
+	Mean     Number `json:"mean_of_stories"` // mean of errors / (words/10,000)
+	Median   Number `json:"median"`
+	SD       Number `json:"std_population"` // what the reference prints
+	SampleSD Number `json:"std_sample"`
+	Pooled   Number `json:"pooled"` // all errors / (all words/10,000)
+	Errors   int    `json:"errors"`
+	PerStory Number `json:"errors_per_story"`
+	Stories  int    `json:"stories"`
+
+	MeanInterval   *Interval `json:"-"`
+	PooledInterval *Interval `json:"-"`
+}
+
+// CEDOf computes error densities of a run.
+func CEDOf(records []CheckRecord, o CEDOptions) CED {
+	c := CED{Errors: o.Errors, Rows: o.Rows, WordCount: o.Words, Coverage: CoverageOf(records)}
+	whole := rowsOf(records, o.Rows)
+	for _, r := range whole {
+		c.Words += r.WordsAs(o.Words)
+	}
+	c.Stories = len(whole)
+	c.AvgWords = Number(ratio(float64(c.Words), float64(c.Stories)))
+	density := func(name string, rows []*CheckRecord, count func(*ErrorCounts) int) Density {
+		errs, words := make([]int, len(rows)), make([]int, len(rows))
+		for i, r := range rows {
+			errs[i], words[i] = count(&r.Counts[o.Errors]), r.WordsAs(o.Words)
+		}
+		return newDensity(name, errs, words, o.Resampling)
+	}
+	c.Overall = density("overall", whole, (*ErrorCounts).Total)
+	of := func(cat int) []*CheckRecord {
+		if o.Rows != RowsJudged {
+			return whole
+		}
+		var rows []*CheckRecord
+		for i := range records {
+			if records[i].HasText && records[i].Judged(cat) {
+				rows = append(rows, &records[i])
+			}
+		}
+		return rows
+	}
+	for cat := range schemas.Categories {
+		c.ByCategory = append(c.ByCategory, density(schemas.Categories[cat].Name, of(cat), func(e *ErrorCounts) int { return e.Category(cat) }))
+	}
+	for i, s := range subtypes {
+		c.BySubtype = append(c.BySubtype, density(s.column, of(s.category), func(e *ErrorCounts) int { return int(e[i]) }))
+	}
+	if w := c.Coverage.Warning(o.Rows); w != "" {
+		c.Warnings = append(c.Warnings, w)
+	}
+	if c.Stories == 0 {
+		c.Warnings = append(c.Warnings, "undefined: no story to divide by")
+	}
+	return c
+}
+
+// rowsOf returns the records of a row set; those of RowsJudged overall.
+func rowsOf(records []CheckRecord, set RowSet) []*CheckRecord {
+	var out []*CheckRecord
+	for i := range records {
+		if records[i].HasText && (set == RowsWithText || records[i].Complete()) {
+			out = append(out, &records[i])
+		}
+	}
+	return out
+}
+
+func newDensity(name string, errors, words []int, r *Resampling) Density {
+	nan := Number(math.NaN())
+	d := Density{Name: name, Mean: nan, Median: nan, SD: nan, SampleSD: nan, Pooled: nan, PerStory: nan, Stories: len(words)}
+	x := make([]float64, len(words))
+	total, sum := 0, 0.0
+	for i := range words {
+		d.Errors += errors[i]
+		total += words[i]
+		x[i] = perTenThousand(errors[i], words[i])
+		sum += x[i]
+	}
+	if len(x) == 0 {
+		return d
+	}
+	n := float64(len(x))
+	mean := sum / n
+	d.Mean, d.Pooled, d.PerStory = Number(mean), Number(perTenThousand(d.Errors, total)), Number(float64(d.Errors)/n)
+	squares := 0.0
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	d.SD = Number(math.Sqrt(squares / n))
+	if len(x) > 1 {
+		d.SampleSD = Number(math.Sqrt(squares / (n - 1)))
+	}
+	if r != nil {
+		d.MeanInterval, d.PooledInterval = resampleDensity(*r, x, errors, words)
+	}
+	slices.Sort(x)
+	d.Median = Number(quantile(x, 0.5))
+	return d
+}
+
+// resampleDensity draws stories with replacement.
+func resampleDensity(r Resampling, x []float64, errors, words []int) (mean, pooled *Interval) {
+	means, pools := make([]float64, r.n()), make([]float64, r.n())
+	parallel(r.n(), max(r.Workers, 1), func(i int) {
+		rng := r.stream(i)
+		sum, e, w := 0.0, 0, 0
+		for range x {
+			k := below(uint32(rng.Uint64()>>32), len(x))
+			sum += x[k]
+			e += errors[k]
+			w += words[k]
+		}
+		means[i], pools[i] = sum/float64(len(x)), perTenThousand(e, w)
+	})
+	mean, pooled = r.interval(means, len(x)), r.interval(pools, len(x))
+	mean.Method, pooled.Method = "bootstrap by story", "bootstrap by story"
+	return mean, pooled
+}
+
+// TaskCED is the density of one task type (table B1).
+type TaskCED struct {
+	TaskType string `json:"task_type"`
+	CED      CED    `json:"ced"`
+}
+
+// CEDByTask computes densities by task type: the four of the benchmark in the
+// paper's order, then any others by name ("" is a story without one).
+func CEDByTask(records []CheckRecord, o CEDOptions) []TaskCED {
+	by := map[string][]CheckRecord{}
+	for _, r := range records {
+		by[r.TaskType] = append(by[r.TaskType], r)
+	}
+	names := slices.Clone(schemas.TaskTypes)
+	var others []string
+	for n := range by {
+		if !slices.Contains(names, n) {
+			others = append(others, n)
+		}
+	}
+	slices.Sort(others)
+	var out []TaskCED
+	for _, n := range append(names, others...) {
+		out = append(out, TaskCED{n, CEDOf(by[n], o)})
+	}
+	return out
+}

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scoring
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// Statuses of a category, as in [schemas.CheckStatus].
+const (
+	StatusOK          = "ok"
+	StatusRepaired    = "repaired"
+	StatusParseFailed = "parse_failed"
+	StatusTruncated   = "truncated"
+	StatusRefused     = "refused"
+	StatusAPIError    = "api_error"
+)
+
+const stateCompleted = "completed"
+
+// CheckRow is one story of a checker's run with its findings.
+type CheckRow struct {
+	ID       string
+	Model    string
+	TaskType string
+	Language string
+	Judge    string
+	State    string // evaluation_status of the reference; "" for our own runs
+
+	Story    string
+	HasStory bool                     // false: the cell is null
+	Cells    [CheckSubtypes]CheckCell // in the order of [SubtypeColumns]
+	// Status by category; a category's worst cell.
+	Status [CheckCategories]string
+}
+
+// CheckCell is what the judge said of one subtype.
+type CheckCell struct {
+	Status string
+	Detail string // of a failure
+	// Flagged is the reference's test: the cell contains the key of a quote.
+	Flagged  bool
+	Findings []CheckFinding
+}
+
+// CheckFinding is one reported contradiction.
+type CheckFinding struct {
+	Quote, Pair Quoted
+}
+
+// Quoted is a passage as the judge quoted it and, once located, its place.
+type Quoted struct {
+	Text    string
+	Missing bool // the answer has no such key
+	Null    bool // the answer says null, or an empty text
+
+	Located bool
+	// Start and End are code points of the story, of the first piece in the
+	// order of the quote.
+	Start, End int
+	Copied     bool // an example of the prompt, not a quote
+	done       bool // located, or looked for in vain
+}
+
+// NewCheckRow reads a row of the reference's format from its columns. column
+// returns a column's text, and false where the column is absent or the value
+// null. storyColumn is the name of the column of the story.
+//
+// A column that is absent, a cell that is empty or that cannot be read is a
+// failed cell, never one without errors. A row that crashed (a status that is
+// neither completed nor partial) has no judged category.
+func NewCheckRow(storyColumn string, column func(name string) (string, bool)) CheckRow {
+	return newCheckRow(storyColumn, column, func(i int) (string, bool) {
+		return firstWithFindings(subtypes[i].names, column)
+	})
+}
+
+// firstWithFindings returns the cell under the first of a subtype's names that
+// has findings, or else the first there is: a file may have both of the
+// duration columns, and the reference leaves its own empty.
+func firstWithFindings(names []string, column func(string) (string, bool)) (cell string, ok bool) {
+	for _, n := range names {
+		v, there := column(n)
+		if there && v != "" && v != "[]" {
+			return v, true
+		}
+		if there && !ok {
+			cell, ok = v, true
+		}
+	}
+	return cell, ok
+}
+
+func newCheckRow(storyColumn string, column func(string) (string, bool), cell func(int) (string, bool)) CheckRow {
+	get := func(names ...string) string {
+		for _, n := range names {
+			if v, ok := column(n); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	row := CheckRow{
+		ID: get("id", "prompt_id"), Model: get("model_name", "model"), TaskType: get("task_type"), Language: get("language"),
+		Judge: get("judge_model"), State: get("evaluation_status"),
+	}
+	row.Story, row.HasStory = column(storyColumn)
+	crashed := row.State != "" && row.State != stateCompleted && !strings.HasPrefix(row.State, "partial")
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		if v, ok := cell(i); ok {
+			*c = readCell(v)
+		} else {
+			*c = CheckCell{Status: StatusParseFailed, Detail: "no such cell"}
+		}
+		if crashed && judged(c.Status) && len(c.Findings) == 0 || crashed && c.Status == StatusParseFailed {
+			c.Status, c.Detail = StatusAPIError, row.State
+		}
+	}
+	row.setStatus()
+	return row
+}
+
+// setStatus gives each category the status of its worst cell: a category is
+// one call of the judge.
+func (row *CheckRow) setStatus() {
+	rank := []string{"", StatusOK, StatusRepaired, StatusParseFailed, StatusTruncated, StatusRefused, StatusAPIError}
+	for i := range row.Cells {
+		at := &row.Status[subtypes[i].category]
+		if s := row.Cells[i].Status; slices.Index(rank, s) > slices.Index(rank, *at) {
+			*at = s
+		}
+	}
+}
+
+// readCell reads a cell: a JSON array of findings, or "ERROR: " and a reason.
+func readCell(s string) CheckCell {
+	t := strings.TrimSpace(s)
+	switch {
+	case t == "":
+		return CheckCell{Status: StatusParseFailed, Detail: "empty cell"}
+	case strings.HasPrefix(t, "ERROR"):
+		return CheckCell{Status: StatusAPIError, Detail: strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(t, "ERROR"), ":"))}
+	case t == "[]":
+		return CheckCell{Status: StatusOK}
+	}
+	c := CheckCell{Status: StatusOK, Flagged: strings.Contains(t, "exact_quote") || strings.Contains(t, "fact_quote")}
+	var items []json.RawMessage
+	if err := json.Unmarshal([]byte(t), &items); err != nil {
+		if t[0] != '{' || !json.Valid([]byte(t)) {
+			return CheckCell{Status: StatusParseFailed, Detail: "not a JSON array: " + err.Error(), Flagged: c.Flagged}
+		}
+		c.Status, items = StatusRepaired, []json.RawMessage{json.RawMessage(t)}
+	} else if items == nil { // null
+		return CheckCell{Status: StatusParseFailed, Detail: "null instead of a list"}
+	}
+	for _, it := range items {
+		c.Findings = append(c.Findings, readFinding(it))
+	}
+	return c
+}
+
+// readFinding reads one element of the array. The paper calls the first quote
+// fact_quote, the reference writes exact_quote.
+func readFinding(raw json.RawMessage) CheckFinding {
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(raw, &obj) != nil || obj == nil {
+		return CheckFinding{Quote: quotedOf(raw, true), Pair: Quoted{Missing: true}}
+	}
+	var f CheckFinding
+	q, ok := obj["exact_quote"]
+	if !ok {
+		q, ok = obj["fact_quote"]
+	}
+	f.Quote = quotedOf(q, ok)
+	p, ok := obj["contradiction_pair"]
+	f.Pair = quotedOf(p, ok)
+	return f
+}
+
+// quotedOf reads a quote field: a string, or a list of strings or objects,
+// which are pieces of one quote.
+func quotedOf(raw json.RawMessage, present bool) Quoted {
+	if !present {
+		return Quoted{Missing: true}
+	}
+	t := strings.Join(quoteStrings(raw), " ... ")
+	return Quoted{Text: t, Null: strings.TrimSpace(t) == ""}
+}
+
+func quoteStrings(raw json.RawMessage) []string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		if s == "" {
+			return nil
+		}
+		return []string{s}
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		var out []string
+		for _, l := range list {
+			out = append(out, quoteStrings(l)...)
+		}
+		return out
+	}
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(raw, &obj) == nil {
+		for _, k := range []string{"exact_quote", "fact_quote", "quote", "text", "contradiction_pair"} {
+			if v, ok := obj[k]; ok {
+				return quoteStrings(v)
+			}
+		}
+	}
+	return nil
+}
+
+// CheckCSV says how to read a CSV file of the reference.
+type CheckCSV struct {
+	// StoryColumn is the column with the story; "" looks for generated_story
+	// and then for the one column that can be meant.
+	StoryColumn string
+	// Model names the model where the file has no column for it.
+	Model string
+}
+
+// storyColumns are names under which stories were seen, best first.
+var storyColumns = []string{"generated_story", "story", "story_text", "generated_text", "text", "output", "response", "completion", "content", "answer"}
+
+func (o CheckCSV) storyColumn(header []string) (string, error) {
+	if o.StoryColumn != "" {
+		if !slices.Contains(header, o.StoryColumn) {
+			return "", fmt.Errorf("no column %q for the story; the columns are %s", o.StoryColumn, strings.Join(header, ", "))
+		}
+		return o.StoryColumn, nil
+	}
+	for _, n := range storyColumns {
+		if slices.Contains(header, n) {
+			return n, nil
+		}
+	}
+	var like []string
+	for _, h := range header {
+		if _, sub := subtypeIndex[h]; !sub && (strings.Contains(strings.ToLower(h), "story") || strings.Contains(strings.ToLower(h), "text")) {
+			like = append(like, h)
+		}
+	}
+	if len(like) == 1 {
+		return like[0], nil
+	}
+	return "", fmt.Errorf("cannot tell which column is the story (candidates: %s); name it. The columns are %s",
+		strings.Join(like, ", "), strings.Join(header, ", "))
+}
+
+// ReadCheckCSV yields the rows of a CSV file of the reference: UTF-8 with or
+// without a byte order mark, newlines inside cells, empty cells for null. A
+// compressed file is the caller's to unpack. The rows come one at a time, so
+// that memory does not grow with the file; the first error ends the sequence.
+//
+// CR LF inside a cell reads as LF (encoding/csv), which changes neither words
+// nor collapsed positions.
+func ReadCheckCSV(r io.Reader, o CheckCSV) iter.Seq2[CheckRow, error] {
+	return func(yield func(CheckRow, error) bool) {
+		br := bufio.NewReaderSize(r, 1<<16)
+		if b, err := br.Peek(3); err == nil && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
+			br.Discard(3) //nolint:errcheck // just peeked
+		}
+		cr := csv.NewReader(br)
+		cr.ReuseRecord = true
+		first, err := cr.Read()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = errors.New("the file is empty")
+			}
+			yield(CheckRow{}, fmt.Errorf("header of the judge's CSV: %w", err))
+			return
+		}
+		header := slices.Clone(first)
+		at := make(map[string]int, len(header))
+		for i, h := range header {
+			if _, twice := at[h]; twice && h != "" {
+				yield(CheckRow{}, fmt.Errorf("header of the judge's CSV: column %q appears twice", h))
+				return
+			}
+			at[h] = i
+		}
+		story, err := o.storyColumn(header)
+		if err != nil {
+			yield(CheckRow{}, fmt.Errorf("judge's CSV: %w", err))
+			return
+		}
+		found := false
+		for h := range at {
+			_, ok := subtypeIndex[h]
+			found = found || ok
+		}
+		if !found {
+			yield(CheckRow{}, fmt.Errorf("judge's CSV: none of the 19 subtype columns (%s, ...) is in the header; is it a file of stories?", subtypes[0].column))
+			return
+		}
+		for {
+			rec, err := cr.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(CheckRow{}, fmt.Errorf("judge's CSV: %w", err))
+				return
+			}
+			row := NewCheckRow(story, func(name string) (string, bool) {
+				i, ok := at[name]
+				if !ok || rec[i] == "" {
+					return "", false
+				}
+				return rec[i], true
+			})
+			if row.Model == "" {
+				row.Model = o.Model
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// CheckStory is a line of a story set.
+type CheckStory struct {
+	Model, TaskType, Language string
+	Text                      string
+	HasText                   bool
+}
+
+// ReadCheckJSONL yields the rows of a run whose lines hold id,
+// evaluation_status, judge_model and cells, an object of the subtype cells that
+// are not "[]". story returns a story of the set by its id; a row whose story
+// is not there is an error.
+func ReadCheckJSONL(r io.Reader, story func(id string) (CheckStory, bool, error)) iter.Seq2[CheckRow, error] {
+	return func(yield func(CheckRow, error) bool) {
+		err := checkLines(r, func(n int, line []byte) error {
+			var rec struct {
+				ID    json.RawMessage            `json:"id"`
+				State string                     `json:"evaluation_status"`
+				Judge string                     `json:"judge_model"`
+				Model string                     `json:"model_name"`
+				Cells map[string]json.RawMessage `json:"cells"`
+			}
+			if err := json.Unmarshal(line, &rec); err != nil {
+				return fmt.Errorf("judge's run, line %d: %w", n, err)
+			}
+			id := strings.Trim(string(rec.ID), `"`)
+			st, ok, err := story(id)
+			if err != nil {
+				return fmt.Errorf("judge's run, line %d, story %s: %w", n, id, err)
+			}
+			if !ok {
+				return fmt.Errorf("judge's run, line %d: story %s is not in the story set; is it the set this run was made on?", n, id)
+			}
+			cols := map[string]string{"id": id, "evaluation_status": rec.State, "judge_model": rec.Judge, "model_name": rec.Model,
+				"task_type": st.TaskType, "language": st.Language}
+			if rec.Model == "" {
+				cols["model_name"] = st.Model
+			}
+			if st.HasText {
+				cols["generated_story"] = st.Text
+			}
+			cells := make(map[string]string, len(rec.Cells))
+			for name, raw := range rec.Cells {
+				if _, ok := subtypeIndex[name]; !ok {
+					return fmt.Errorf("judge's run, line %d: %q is none of the 19 subtypes", n, name)
+				}
+				var s string
+				if json.Unmarshal(raw, &s) != nil {
+					s = string(raw) // an array, not packed into a string
+				}
+				cells[name] = s
+			}
+			row := newCheckRow("generated_story", func(name string) (string, bool) { v, ok := cols[name]; return v, ok },
+				func(i int) (string, bool) {
+					s, ok := firstWithFindings(subtypes[i].names, func(n string) (string, bool) { v, ok := cells[n]; return v, ok })
+					if !ok {
+						s = "[]" // absent cells are empty lists
+					}
+					return s, true
+				})
+			if !yield(row, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(CheckRow{}, err)
+		}
+	}
+}
+
+var errStop = errors.New("stop")
+
+// checkLines calls f with each line of r that is not blank, of any length, and
+// its number from 1.
+func checkLines(r io.Reader, f func(n int, line []byte) error) error {
+	br := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		line, err := br.ReadBytes('\n')
+		if t := bytes.TrimSpace(line); len(t) > 0 {
+			if n == 1 {
+				t = bytes.TrimPrefix(t, []byte("\xef\xbb\xbf"))
+			}
+			if err := f(n, t); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+}
+
+// StorySet finds stories of a JSONL file by id. It keeps places, not texts.
+type StorySet struct {
+	r  io.ReaderAt
+	at map[string][2]int64 // start and length of a line
+}
+
+// OpenStorySet indexes the lines of r, which holds size bytes.
+func OpenStorySet(r io.ReaderAt, size int64) (*StorySet, error) {
+	s := &StorySet{r, map[string][2]int64{}}
+	br := bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<16)
+	at := int64(0)
+	for n := 1; ; n++ {
+		line, err := br.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			var rec struct {
+				ID json.RawMessage `json:"id"`
+			}
+			if err := json.Unmarshal(line, &rec); err != nil {
+				return nil, fmt.Errorf("stories, line %d: %w", n, err)
+			}
+			id := strings.Trim(string(rec.ID), `"`)
+			if _, twice := s.at[id]; twice {
+				return nil, fmt.Errorf("stories, line %d: id %s for the second time", n, id)
+			}
+			s.at[id] = [2]int64{at, int64(len(line))}
+		}
+		at += int64(len(line))
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("stories, line %d: %w", n, err)
+		}
+	}
+}
+
+// Story reads a story; ok is false where the set has no such id.
+func (s *StorySet) Story(id string) (st CheckStory, ok bool, err error) {
+	p, ok := s.at[id]
+	if !ok {
+		return st, false, nil
+	}
+	line := make([]byte, p[1])
+	if _, err := s.r.ReadAt(line, p[0]); err != nil && !errors.Is(err, io.EOF) {
+		return st, false, err
+	}
+	var g struct {
+		Model    string  `json:"model_name"`
+		TaskType string  `json:"task_type"`
+		Language string  `json:"language"`
+		Story    *string `json:"generated_story"`
+	}
+	if err := json.Unmarshal(line, &g); err != nil {
+		return st, false, err
+	}
+	st = CheckStory{Model: g.Model, TaskType: g.TaskType, Language: g.Language}
+	if g.Story != nil {
+		st.Text, st.HasText = *g.Story, true
+	}
+	return st, true, nil
+}
+
+// CheckRowOf makes a row of our own records: the story, its findings of one
+// sample, and the state of its categories. A category without a status was not
+// judged. Findings are anchored already, so no locator is asked; quarantined
+// ones (unanchored, copied) stay instances and are not located.
+func CheckRowOf(g schemas.Generated, findings []schemas.Finding, status []schemas.CheckStatus) (CheckRow, error) {
+	row := CheckRow{ID: fmt.Sprint(g.ID), Model: g.ModelName, TaskType: g.TaskType, Language: g.Language}
+	if g.GeneratedStory != nil {
+		row.Story, row.HasStory = *g.GeneratedStory, true
+	}
+	byName := map[string]schemas.CheckStatus{}
+	for _, s := range status {
+		byName[s.Category] = s
+	}
+	for i := range row.Cells {
+		s, ok := byName[schemas.Categories[subtypes[i].category].Name]
+		if !ok {
+			s = schemas.CheckStatus{Status: StatusParseFailed, Detail: "no status: the category was not judged"}
+		}
+		row.Cells[i] = CheckCell{Status: s.Status, Detail: s.Detail}
+	}
+	for _, f := range findings {
+		row.Judge = f.Judge
+		cat, sub, ok := schemas.FindSubtype(f.Subtype)
+		if !ok {
+			return row, fmt.Errorf("finding %s of story %s: unknown subtype %q", f.FindingID, row.ID, f.Subtype)
+		}
+		quoted := func(e schemas.Evidence) Quoted {
+			q := Quoted{Text: e.Quote, Null: e.Quote == "", done: true, Copied: f.Status == "copied"}
+			if len(e.Spans) > 0 && !q.Copied {
+				q.Located, q.Start, q.End = true, e.Spans[0].Start, e.Spans[0].End
+			}
+			return q
+		}
+		add := func(column string) {
+			c := &row.Cells[subtypeIndex[column]]
+			c.Flagged = true
+			c.Findings = append(c.Findings, CheckFinding{quoted(f.Fact), quoted(f.Contra)})
+		}
+		add(cat.Column(sub))
+		for _, a := range f.Also {
+			if cat, sub, ok := schemas.FindSubtype(a); ok {
+				add(cat.Column(sub))
+			}
+		}
+	}
+	row.setStatus()
+	return row, nil
+}

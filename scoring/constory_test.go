@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scoring
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// plainRecord is a story of so many words and errors, all of one category,
+// completely judged.
+func plainRecord(id string, words, errors int) CheckRecord {
+	r := CheckRecord{ID: id, HasText: words > 0, Words: words, WordsCJK: words}
+	for c := range r.Status {
+		r.Status[c] = StatusOK
+	}
+	r.Counts[SubtypeFlags][0], r.Counts[Instances][0] = int32(errors), int32(errors)
+	return r
+}
+
+// Worked by hand. Q = words/(1+errors):
+//
+//	prompt   A            B            C
+//	p1       8000/4=2000  4000/2=2000  3000/3=1000   A 1, B 1 (tie), C 3
+//	p2       1000/1=1000  2000/2=1000  1000/1=1000   A 1, B 1, C 1
+//	p3       500/1=500    900/1=900    no story      A 2, B 1
+//	p4       700/1        no story     no story      skipped: one model
+//	p5       -            600/2=300    800/2=400     B 2, C 1; C's check failed in part
+//
+// A: (1+1+2)/3 = 4/3. B: (1+1+1+2)/4 = 5/4. C: (3+1+1)/3 = 5/3.
+// Scores, max - GRR + 1: A 4/3, B 17/12, C 1.
+// Strict leaves C's p5 out, so p5 is skipped: B 1, C (3+1)/2 = 2, A 4/3.
+// Common ranks p1 and p2 only: A 1, B 1, C 2.
+func grrRuns() []CheckRun {
+	failed := plainRecord("p5", 800, 1)
+	failed.Status[2] = StatusAPIError
+	return []CheckRun{
+		{"A", []CheckRecord{plainRecord("p1", 8000, 3), plainRecord("p2", 1000, 0), plainRecord("p3", 500, 0), plainRecord("p4", 700, 0)}},
+		{"B", []CheckRecord{plainRecord("p1", 4000, 1), plainRecord("p2", 2000, 1), plainRecord("p3", 900, 0), plainRecord("p5", 600, 1)}},
+		{"C", []CheckRecord{plainRecord("p1", 3000, 2), plainRecord("p2", 1000, 0), plainRecord("p3", 0, 0), failed}},
+	}
+}
+
+func TestGRR(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		o                 GRROptions
+		a, b, c           float64
+		scoreA            float64
+		prompts, skip, in int
+	}{
+		{"reference", GRROptions{}, 4. / 3, 5. / 4, 5. / 3, 4. / 3, 4, 1, 1},
+		{"strict", GRROptions{Strict: true}, 4. / 3, 1, 2, 5. / 3, 3, 2, 0},
+		{"common", GRROptions{Common: true}, 1, 1, 2, 2, 2, 3, 0},
+	} {
+		g, err := GRR(grrRuns(), c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]ModelGRR{}
+		for _, m := range g.Models {
+			got[m.Model] = m
+		}
+		for m, want := range map[string]float64{"A": c.a, "B": c.b, "C": c.c} {
+			if math.Abs(float64(got[m].GRR)-want) > 1e-12 {
+				t.Errorf("%s: GRR of %s = %v, want %v", c.name, m, float64(got[m].GRR), want)
+			}
+		}
+		if math.Abs(float64(got["A"].Score)-c.scoreA) > 1e-12 {
+			t.Errorf("%s: score of A = %v, want %v", c.name, float64(got["A"].Score), c.scoreA)
+		}
+		if g.Prompts != c.prompts || g.Skipped != c.skip || g.Failed != c.in || (len(g.Warnings) > 0) != (c.in > 0) {
+			t.Errorf("%s: %d prompts, %d skipped, %d failed ones ranked, warnings %q", c.name, g.Prompts, g.Skipped, g.Failed, g.Warnings)
+		}
+		if last := g.Models[2].Model; last != "C" {
+			t.Errorf("%s: last is %s, want C", c.name, last)
+		}
+	}
+}
+
+func TestGRRRefuses(t *testing.T) {
+	twice := []CheckRun{{"A", []CheckRecord{plainRecord("p1", 10, 0), plainRecord("p1", 20, 0)}}}
+	if _, err := GRR(twice, GRROptions{}); err == nil || !strings.Contains(err.Error(), "p1 twice") {
+		t.Errorf("a prompt twice: %v", err)
+	}
+	// A single model has no rank, which is not a rank of 0.
+	g, err := GRR([]CheckRun{{"A", []CheckRecord{plainRecord("p1", 10, 0)}}}, GRROptions{})
+	if err != nil || g.Models[0].GRR.Defined() || g.Models[0].Score.Defined() {
+		t.Errorf("one model: %+v, %v", g, err)
+	}
+	if b, err := json.Marshal(g); err != nil || !strings.Contains(string(b), `"grr":null`) {
+		t.Errorf("JSON %s, %v", b, err)
+	}
+}
+
+// csvFile is a CSV of the reference with the given story column and one cell
+// in the first subtype of each category but the last, which has "[]".
+func csvFile(storyColumn, status, story, cell string) string {
+	var b strings.Builder
+	b.WriteString("\ufeffid,task_type,model_name," + storyColumn + ",evaluation_status")
+	cols := SubtypeColumns()
+	for _, c := range cols {
+		b.WriteString("," + c)
+	}
+	quote := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+	fmt.Fprintf(&b, "\n7,generation,m,%s,%s", quote(story), status)
+	for i := range cols {
+		if i == 0 {
+			b.WriteString("," + quote(cell))
+		} else {
+			b.WriteString(",[]")
+		}
+	}
+	return b.String() + "\n"
+}
+
+func readOne(t *testing.T, file string) CheckRecord {
+	t.Helper()
+	run, err := MeasureRows("x", ReadCheckCSV(strings.NewReader(file), CheckCSV{}), MeasureOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Records) != 1 {
+		t.Fatalf("%d records", len(run.Records))
+	}
+	return run.Records[0]
+}
+
+// Statuses never become zero: what cannot be read is not complete.
+func TestCheckCells(t *testing.T) {
+	const story = "Ann was born in May.\n\nShe was born in \"June\"."
+	for _, c := range []struct {
+		name, state, cell string
+		status            string
+		flags, inst, loc  int
+		complete          bool
+	}{
+		{"clean", "completed", "[]", StatusOK, 0, 0, 0, true},
+		{"finding", "completed", `[{"exact_quote":"born in May","contradiction_pair":"She was born"}]`, StatusOK, 1, 1, 1, true},
+		{"paper's key", "completed", `[{"fact_quote":"born in May","contradiction_pair":null}]`, StatusOK, 1, 1, 1, true},
+		{"two, one nowhere", "completed", `[{"exact_quote":"born in May","contradiction_pair":null},{"exact_quote":"a green dragon slept","contradiction_pair":null}]`, StatusOK, 1, 2, 1, true},
+		{"no quote key", "completed", `[{"location":"x"}]`, StatusOK, 0, 1, 0, true},
+		{"pieces", "completed", `[{"exact_quote":["Ann was born in May","She was born"],"contradiction_pair":null}]`, StatusOK, 1, 1, 1, true},
+		{"bare object", "completed", `{"exact_quote":"born in May"}`, StatusRepaired, 1, 1, 0, true},
+		{"error", "partial_4_5", "ERROR: HTTP 429", StatusAPIError, 0, 0, 0, false},
+		{"error in a completed row", "completed", "ERROR: HTTP 429", StatusAPIError, 0, 0, 0, false},
+		{"not JSON", "completed", `[{"exact_quote": "born`, StatusParseFailed, 1, 0, 0, false},
+		{"empty", "completed", "", StatusParseFailed, 0, 0, 0, false},
+		{"null", "completed", "null", StatusParseFailed, 0, 0, 0, false},
+		{"crashed", "error: too many values", "", StatusAPIError, 0, 0, 0, false},
+		{"crashed, cells clean", "error: too many values", "[]", StatusAPIError, 0, 0, 0, false},
+	} {
+		r := readOne(t, csvFile("generated_story", c.state, story, c.cell))
+		if r.Status[0] != c.status || r.Complete() != c.complete {
+			t.Errorf("%s: status %q complete %v, want %q %v", c.name, r.Status[0], r.Complete(), c.status, c.complete)
+		}
+		if f, i, l := r.Counts[SubtypeFlags].Total(), r.Counts[Instances].Total(), r.Counts[EvidenceLocated].Total(); f != c.flags || i != c.inst || l != c.loc {
+			t.Errorf("%s: %d flags, %d instances, %d located; want %d, %d, %d", c.name, f, i, l, c.flags, c.inst, c.loc)
+		}
+		if r.Words != 10 {
+			t.Errorf("%s: %d words, want 10", c.name, r.Words)
+		}
+		// The reference's rows keep the story, ours do not; both say so.
+		ref, strict := CEDOf([]CheckRecord{r}, CEDOptions{}), CEDOf([]CheckRecord{r}, CEDOptions{Rows: RowsComplete})
+		if ref.Stories != 1 || (len(ref.Warnings) > 0) == c.complete {
+			t.Errorf("%s: reference over %d stories, warnings %q", c.name, ref.Stories, ref.Warnings)
+		}
+		if strict.Overall.Mean.Defined() != c.complete {
+			t.Errorf("%s: strict mean %v", c.name, strict.Overall.Mean)
+		}
+	}
+}
+
+func TestCheckCSVColumns(t *testing.T) {
+	for _, name := range []string{"generated_story", "story", "text", "response", "my_story_v2"} {
+		if r := readOne(t, csvFile(name, "completed", "One two.", "[]")); r.Words != 2 || r.Model != "m" || r.TaskType != "generation" {
+			t.Errorf("story column %q: %+v", name, r)
+		}
+	}
+	if r := readOne(t, csvFile("generated_story", "completed", "", "[]")); r.HasText || r.Complete() {
+		t.Errorf("a null story is a story: %+v", r)
+	}
+	for _, c := range []struct{ file, want string }{
+		{"", "empty"},
+		{csvFile("zzz", "completed", "x", "[]"), "which column is the story"},
+		{"id,generated_story\n1,x\n", "is it a file of stories?"},
+		{"id,id,generated_story\n1,1,x\n", "twice"},
+		{strings.TrimSuffix(csvFile("story", "completed", "x", "[]"), "[]\n"), "judge's CSV"},
+		{csvFile("story", "completed", "x", "[]") + "1,2\n", "wrong number of fields"},
+	} {
+		_, err := MeasureRows("x", ReadCheckCSV(strings.NewReader(c.file), CheckCSV{}), MeasureOptions{})
+		if c.want == "judge's CSV" { // a last cell that is empty is a failed cell, not an error
+			if err != nil {
+				t.Errorf("empty last cell: %v", err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.40q: error %v, want %q", c.file, err, c.want)
+		}
+	}
+}
+
+// One finding once: the same two passages under two subtypes, in either order.
+func TestDistinctFindings(t *testing.T) {
+	const story = "Ann was born in May of the cold year. Bob sold the red house. Ann was born in June of the warm year. Bob never had a house."
+	find := func(a, b string) string {
+		return fmt.Sprintf(`[{"exact_quote":%q,"contradiction_pair":%q}]`, a, b)
+	}
+	row := NewCheckRow("s", func(n string) (string, bool) {
+		switch n {
+		case "s":
+			return story, true
+		case "timeline_plot_absolute_time_contradictions":
+			return find("Ann was born in May", "Ann was born in June"), true
+		case "timeline_plot_duration_contradictions": // the reference's own prompt, which its reader loses
+			return find("Ann was born in June of the warm year.", "born in May of the cold year"), true
+		case "factual_detail_appearance_mismatches":
+			return find("Bob sold the red house", "Bob never had a house"), true
+		case "factual_detail_nomenclature_confusions":
+			return find("no such words here", "nor any such there"), true
+		case "factual_detail_quantitative_mismatches":
+			return find("No such  words here", "nor any such there"), true
+		}
+		return "[]", strings.Contains(n, "_")
+	})
+	r := Measure(row, MeasureOptions{})
+	for d, want := range map[ErrorDef]int{SubtypeFlags: 5, Instances: 5, EvidenceLocated: 3, Distinct: 3, DistinctLocated: 2} {
+		if got := r.Counts[d].Total(); got != want {
+			t.Errorf("%v = %d, want %d", d, got, want)
+		}
+	}
+	// The second is the first turned around.
+	if p := r.Positions[1]; !p.Reversed || p.Earlier != 100*8/float64(len(story)) {
+		t.Errorf("position %+v", p)
+	}
+}
+
+func TestJudgedRows(t *testing.T) {
+	a, b := plainRecord("a", 10000, 1), plainRecord("b", 20000, 0)
+	b.Status[0] = StatusRefused
+	rs := []CheckRecord{a, b}
+	ref, ours := CEDOf(rs, CEDOptions{}), CEDOf(rs, CEDOptions{Rows: RowsJudged})
+	if ref.Overall.Mean != 0.5 || ours.Overall.Mean != 1 || ours.Stories != 1 {
+		t.Errorf("means %v and %v", ref.Overall.Mean, ours.Overall.Mean)
+	}
+	// The refused category is over one story, the others over both.
+	if ours.ByCategory[0].Stories != 1 || ours.ByCategory[1].Stories != 2 {
+		t.Errorf("categories over %d and %d stories", ours.ByCategory[0].Stories, ours.ByCategory[1].Stories)
+	}
+	if v := CoverageOf(rs); v.Complete != 1 || v.Partial != 1 || v.Cells[schemas.Categories[0].Name][StatusRefused] != 1 {
+		t.Errorf("coverage %+v", v)
+	}
+}
+
+// Shorter and longer stories: r over bins differs from r per story.
+func TestLengthHand(t *testing.T) {
+	rs := []CheckRecord{plainRecord("a", 500, 0), plainRecord("b", 1000, 2), plainRecord("c", 1500, 0), plainRecord("d", 2500, 3)}
+	a := LengthOf(rs, RowsWithText, WordsReference)
+	// Per story: deviations of words -875 -375 125 1125, of errors -1.25 0.75
+	// -1.25 1.75, so r = 2625 / sqrt(2187500 * 6.75). Bins: (500, 0),
+	// (1250, 1), (2500, 3), so r = 3083.33 / sqrt(2041666.67 * 4.6667).
+	if math.Abs(float64(a.FlagsPerStory)-0.683130) > 1e-6 || a.Bins != 3 || math.Abs(float64(a.FlagsOverBins)-0.998906) > 1e-6 {
+		t.Errorf("per story %.6f, over %d bins %.6f", float64(a.FlagsPerStory), a.Bins, float64(a.FlagsOverBins))
+	}
+	if b := a.TableB2[1]; b.Stories != 3 || math.Abs(float64(b.Flags)-5./3) > 1e-12 || a.TableB2[0].Stories != 1 {
+		t.Errorf("the story of 1,000 words is in the wrong bucket: %+v", a.TableB2)
+	}
+	if g := a.Thousands[2].Growth; g != 3 {
+		t.Errorf("growth %v, want 3", g)
+	}
+}
+
+func TestCEDIntervals(t *testing.T) {
+	var rs []CheckRecord
+	for i := range 50 {
+		rs = append(rs, plainRecord(fmt.Sprint(i), 5000, i%3))
+	}
+	one := CEDOf(rs, CEDOptions{Resampling: &Resampling{N: 500, Seed: 1, Workers: 1}})
+	two := CEDOf(rs, CEDOptions{Resampling: &Resampling{N: 500, Seed: 1, Workers: 2}})
+	iv := one.Overall.MeanInterval
+	if iv == nil || iv.Low >= float64(one.Overall.Mean) || iv.High <= float64(one.Overall.Mean) || *iv != *two.Overall.MeanInterval {
+		t.Errorf("intervals %+v and %+v around %v", iv, two.Overall.MeanInterval, one.Overall.Mean)
+	}
+}
