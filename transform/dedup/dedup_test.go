@@ -487,6 +487,22 @@ func TestQueriesAreComparedWhole(t *testing.T) {
 		story("s:1", long+" 500 words")), "q:3 exact q:1")
 }
 
+// TestEqualHashesAreNotTrusted: what hashes alike is compared byte by byte.
+func TestEqualHashesAreNotTrusted(t *testing.T) {
+	stories := []schemas.Story{story("a:1", "The cat slept"), story("a:2", "A dog ran"), story("a:3", "the cat slept"), story("a:4", "a dog ran")}
+	var sigs []Signature
+	for _, s := range stories {
+		sig := Sign(s, defaults())
+		sig.Hash = [2]uint64{1, 2}
+		sigs = append(sigs, sig)
+	}
+	d, err := Choose(context.Background(), sigs, fetcher(stories), defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, lines(d), "a:3 exact a:1", "a:4 exact a:2")
+}
+
 func TestApply(t *testing.T) {
 	p := newProse(12)
 	tale := p.text(300)
