@@ -166,7 +166,8 @@ type Overlap struct {
 	Holds        bool   `json:"holds"`
 }
 
-// Commitment is a hidden row: its id and a salted hash of its text.
+// Commitment is a hidden row: its id and a salted hash of the row; FORMAT.md
+// says how it is made.
 type Commitment struct {
 	Config    string `json:"config"`
 	ExampleID string `json:"example_id"`
