@@ -178,6 +178,37 @@ func TestFoldTwice(t *testing.T) {
 	}
 }
 
+// TestFastWords: hashWords gives the hashes of fold, whatever a word's length,
+// its place in a block of 64 bytes and what stands round it, up to the text's
+// very end.
+func TestFastWords(t *testing.T) {
+	var w signer
+	check := func(text string) {
+		t.Helper()
+		w.fold(text)
+		want := slices.Clone(w.hashes)
+		if w.hashWords(text); !slices.Equal(w.hashes, want) {
+			t.Errorf("%q: other hashes than those of fold", text)
+		}
+	}
+	for n := 1; n <= 70; n++ {
+		for before := range 66 {
+			for _, after := range []string{"", ".", " z", strings.Repeat(" z", 40)} {
+				check(strings.Repeat(".", before) + strings.Repeat("Ab9", 24)[:n] + after)
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"a", "B", "Z", "z", "0", "9", "abcdefgh", "ABCDEFGHI", " ", "  ", ".", "'", "’", "é", "æ", "猫", "½", "_", "[", "@", "`", "{", "/", ":", "\n", "\x7f", "\xff", "\u00ad"}
+	for range 20_000 {
+		var b strings.Builder
+		for range r.IntN(60) {
+			b.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		check(b.String())
+	}
+}
+
 func TestSortHashes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{0, 1, 2, 3, 100, 1000, 300_000} {
