@@ -288,11 +288,15 @@ func storeRate(dir string) error {
 				return err
 			}
 			n := 400_000_000 / (size + 1000)
-			rate, err := putRate(filepath.Join(dir, fmt.Sprintf("store-%d-%d.db", size, round)), min(n, 200_000), t)
+			n = min(n, 200_000)
+			used := cpu()
+			rate, err := putRate(filepath.Join(dir, fmt.Sprintf("store-%d-%d.db", size, round)), n, t)
 			if err != nil {
 				return err
 			}
-			fmt.Printf("store: %d bytes: one commit a row %.0f/s, ours %.0f/s = %.1f MB/s, ratio %.1f\n", size, one, rate, rate*float64(size)/1e6, rate/one)
+			used = cpu() - used // what a machine that is busy elsewhere does not change
+			fmt.Printf("store: %d bytes: one commit a row %.0f/s, ours %.0f/s = %.1f MB/s, ratio %.1f; %.0f answers, %.1f MB a CPU second\n",
+				size, one, rate, rate*float64(size)/1e6, rate/one, float64(n)/used.Seconds(), float64(n*size)/1e6/used.Seconds())
 			ratio, ours, mb = ratio+rate/one/rounds, ours+rate/rounds, mb+rate*float64(size)/1e6/rounds
 		}
 		fmt.Printf("store: %d bytes: mean %.0f answers/s, %.1f MB/s, ratio %.1f\n", size, ours, mb, ratio)
