@@ -495,7 +495,9 @@ func (s *StorySet) Story(id string) (st CheckStory, ok bool, err error) {
 // CheckRowOf makes a row of our own records: the story, its findings of one
 // sample, and the state of its categories. A category without a status was not
 // judged. Findings are anchored already, so no locator is asked; quarantined
-// ones (unanchored, copied) stay instances and are not located.
+// ones (unanchored, copied) stay instances and are not located. A finding
+// under several subtypes is one instance, of its first; the others are hit
+// ([SubtypeFlags]) and nothing more.
 func CheckRowOf(g schemas.Generated, findings []schemas.Finding, status []schemas.CheckStatus) (CheckRow, error) {
 	row := CheckRow{ID: fmt.Sprint(g.ID), Model: g.ModelName, TaskType: g.TaskType, Language: g.Language}
 	if g.GeneratedStory != nil {
@@ -525,16 +527,15 @@ func CheckRowOf(g schemas.Generated, findings []schemas.Finding, status []schema
 			}
 			return q
 		}
-		add := func(column string) {
-			c := &row.Cells[subtypeIndex[column]]
-			c.Flagged = true
-			c.Findings = append(c.Findings, CheckFinding{quoted(f.Fact), quoted(f.Contra)})
-		}
-		add(cat.Column(sub))
+		cell := &row.Cells[subtypeIndex[cat.Column(sub)]]
+		cell.Flagged = true
+		cell.Findings = append(cell.Findings, CheckFinding{quoted(f.Fact), quoted(f.Contra)})
 		for _, a := range f.Also {
-			if cat, sub, ok := schemas.FindSubtype(a); ok {
-				add(cat.Column(sub))
+			cat, sub, ok := schemas.FindSubtype(a)
+			if !ok {
+				return row, fmt.Errorf("finding %s of story %s: unknown subtype %q among the alternatives", f.FindingID, row.ID, a)
 			}
+			row.Cells[subtypeIndex[cat.Column(sub)]].Flagged = true
 		}
 	}
 	row.setStatus()

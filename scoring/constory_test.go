@@ -5,7 +5,9 @@ package scoring
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -286,5 +288,145 @@ func TestCEDIntervals(t *testing.T) {
 	iv := one.Overall.MeanInterval
 	if iv == nil || iv.Low >= float64(one.Overall.Mean) || iv.High <= float64(one.Overall.Mean) || *iv != *two.Overall.MeanInterval {
 		t.Errorf("intervals %+v and %+v around %v", iv, two.Overall.MeanInterval, one.Overall.Mean)
+	}
+}
+
+// Our own findings: anchored already, one instance for several subtypes, and a
+// category without a status is not judged.
+func TestCheckRowOf(t *testing.T) {
+	story := "Anna – born in May. Later: born in June."
+	g := schemas.Generated{ID: 3, ModelName: "m", GeneratedStory: &story}
+	at := func(i, j int) schemas.Evidence {
+		return schemas.Evidence{Quote: "q", Spans: []schemas.Span{{Offsets: schemas.Offsets{Start: i, End: j}}}}
+	}
+	findings := []schemas.Finding{
+		{Subtype: "absolute_time_contradictions", Also: []string{"duration_contradictions", "memory_contradictions"}, Fact: at(7, 18), Contra: at(27, 39), Status: "anchored"},
+		{Subtype: "tone_inconsistencies", Fact: schemas.Evidence{Quote: "nowhere"}, Contra: at(0, 4), Status: "unanchored"},
+	}
+	var status []schemas.CheckStatus
+	for _, c := range schemas.Categories {
+		status = append(status, schemas.CheckStatus{Category: c.Name, Status: StatusOK})
+	}
+	row, err := CheckRowOf(g, findings, status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Measure(row, MeasureOptions{})
+	for d, want := range map[ErrorDef]int{SubtypeFlags: 4, Instances: 2, QuoteLocated: 1, EvidenceLocated: 1, FlagsLocated: 1, Distinct: 2, DistinctLocated: 1} {
+		if got := r.Counts[d].Total(); got != want {
+			t.Errorf("%v = %d, want %d", d, got, want)
+		}
+	}
+	// 40 code points, of which a dash has three bytes.
+	if p := r.Positions[0]; p.Earlier != 17.5 || p.Later != 67.5 {
+		t.Errorf("position %+v", p)
+	}
+	if !r.Complete() {
+		t.Errorf("not complete: %v", r.Status)
+	}
+	row, _ = CheckRowOf(g, findings, status[1:])
+	if r := Measure(row, MeasureOptions{}); r.Complete() || len(r.Failed()) != 1 {
+		t.Errorf("a category without a status is judged: %v", r.Status)
+	}
+	findings[0].Subtype = "typos"
+	if _, err := CheckRowOf(g, findings, status); err == nil || !strings.Contains(err.Error(), `"typos"`) {
+		t.Errorf("an unknown subtype: %v", err)
+	}
+}
+
+func TestCheckJSONL(t *testing.T) {
+	stories := `{"id": 1, "task_type": "expansion", "generated_story": "She is tall. She is short."}` + "\n\n" + `{"id": 2, "generated_story": null}` + "\n"
+	set, err := OpenStorySet(strings.NewReader(stories), int64(len(stories)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(run string) (CheckRun, error) {
+		return MeasureRows("x", ReadCheckJSONL(strings.NewReader(run), set.Story), MeasureOptions{Workers: 2})
+	}
+	run, err := read(`{"id": 1, "evaluation_status": "completed", "cells": {"factual_detail_appearance_mismatches": "[{\"exact_quote\": \"She is tall\", \"contradiction_pair\": \"She is short\"}]"}}
+{"id": "2", "evaluation_status": "completed", "cells": {}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := run.Records[0], run.Records[1]; a.Counts[EvidenceLocated].Total() != 1 || a.TaskType != "expansion" || !a.Complete() || b.HasText || b.Complete() {
+		t.Errorf("%+v", run.Records)
+	}
+	for run, want := range map[string]string{
+		`{"id": 9, "cells": {}}`:                                 "story 9 is not in the story set",
+		`{"id": 1, "cells": {"typos": "[]"}}`:                    "none of the 19",
+		`{"id": 1, "cells": {}}` + "\n" + `{"id": 1, "cells": [`: "line 2",
+	} {
+		if _, err := read(run); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", run, err, want)
+		}
+	}
+	twice := `{"id": 1}` + "\n" + `{"id": 1}`
+	if _, err := OpenStorySet(strings.NewReader(twice), int64(len(twice))); err == nil || !strings.Contains(err.Error(), "second time") {
+		t.Errorf("an id twice: %v", err)
+	}
+}
+
+// Whatever a cell holds, it is read as a status, and a failed one has no
+// findings.
+func FuzzCheckCell(f *testing.F) {
+	for _, s := range []string{"", "[]", "null", "ERROR: HTTP 400", `[{"exact_quote":"a","contradiction_pair":null}]`, `[["a"],1,null,{"fact_quote":[{"quote":"x"}]}]`, `{"exact_quote":1}`, `[{`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c := readCell(s)
+		if c.Status == "" || !judged(c.Status) && (len(c.Findings) > 0 || c.Status != StatusAPIError && c.Detail == "") {
+			t.Errorf("%q: %+v", s, c)
+		}
+		if judged(c.Status) && !json.Valid([]byte(s)) {
+			t.Errorf("%q is not JSON and is judged", s)
+		}
+	})
+}
+
+// rowsFile is a CSV of n judged stories, made as it is read.
+type rowsFile struct {
+	row  string
+	left int
+	buf  string
+}
+
+func (r *rowsFile) Read(p []byte) (int, error) {
+	if r.buf == "" {
+		if r.left == 0 {
+			return 0, io.EOF
+		}
+		r.left--
+		r.buf = r.row
+	}
+	n := copy(p, r.buf)
+	r.buf = r.buf[n:]
+	return n, nil
+}
+
+// BenchmarkCheckRun10k reads, measures and scores 10,000 stories of 9,000
+// words with two findings each. MB-heap is what is alive at the end.
+func BenchmarkCheckRun10k(b *testing.B) {
+	var s strings.Builder
+	for i := range 900 {
+		fmt.Fprintf(&s, "On day %d she met the old man again and ", i)
+	}
+	file := csvFile("generated_story", "completed", s.String(), `[{"exact_quote":"On day 10 she met","contradiction_pair":"on day 800, she met the old man"},{"exact_quote":"On day 300 she met","contradiction_pair":null}]`)
+	head, row, _ := strings.Cut(file, "\n")
+	for b.Loop() {
+		run, err := MeasureRows("x", ReadCheckCSV(&rowsFile{row: row, left: 10000, buf: head + "\n"}, CheckCSV{}), MeasureOptions{Workers: 2})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if c := CEDOf(run.Records, CEDOptions{}); c.Stories != 10000 {
+			b.Fatal(c.Stories)
+		}
+		LengthOf(run.Records, RowsWithText, WordsReference)
+		CorrelateCategories(run.Records)
+		PositionsOf(run.Records)
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-heap")
+		runtime.KeepAlive(run)
 	}
 }
