@@ -28,7 +28,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite"
@@ -144,14 +143,6 @@ func askAll(c *llm.Client, from, to, workers int) error {
 		return *err
 	}
 	return nil
-}
-
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // client measures the whole boundary: key, classification, scheduling, HTTP,
