@@ -27,6 +27,7 @@ const (
 type chainFlags struct {
 	Recipe  string            `help:"Recipe file (YAML). Default: the recipe of the embedded tales." placeholder:"FILE"`
 	Corpus  map[string]string `help:"Where a corpus lies: name=FOLDER, FILE or ARCHIVE. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
+	Against map[string]string `help:"An earlier release (folder) or a corpus (by its name): what occurs there is removed, or marked where the recipe says so. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
 	Out     string            `help:"Folder of the release." default:"out" placeholder:"DIR"`
 	Work    string            `help:"Folder of the workspace. Default: the release folder with .work behind it." placeholder:"DIR"`
 	Workers int               `help:"Records worked on at a time; shows in no output." default:"${workers}"`

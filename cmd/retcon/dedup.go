@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/retcon-bench/retcon/internal/pipeline"
@@ -13,14 +14,15 @@ import (
 
 type dedupCmd struct {
 	chainFlags
-	Against map[string]string `help:"Where an earlier release or corpus of the recipe's dedup.against lies. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
 }
 
 func (*dedupCmd) Help() string {
 	return `Writes the stories that stay to WORK/20-dedup, with duplicates.jsonl: every
-removed story with the kept one, kind, true Jaccard and containment.
+removed story with the kept one, kind, true Jaccard and containment; and
+retellings.jsonl: pairs that may be one tale in two tellings, for people.
 
-  retcon ingest --work w && retcon dedup --work w`
+  retcon ingest --work w && retcon dedup --work w
+  retcon dedup --work w2 --against v1=flawed-1.0.0     # nothing that v1 has`
 }
 
 func (cmd *dedupCmd) Run(e *env) error {
@@ -36,8 +38,20 @@ func (cmd *dedupCmd) Run(e *env) error {
 	return printStep(e, c.ws.Step(dedupDir), m)
 }
 
-// duplicatesTable is dedup's evidence.
-const duplicatesTable = "duplicates.jsonl"
+// Tables of dedup: its evidence, and the proofs against earlier releases.
+const (
+	duplicatesTable = "duplicates.jsonl"
+	overlapTable    = "overlap.jsonl"
+)
+
+// dedupError says what to do about a giant cluster.
+func dedupError(err error) error {
+	var giant *dedup.ClusterError
+	if errors.As(err, &giant) {
+		return withHint(exitInput, "look at these texts: they may be one file under many names; raise dedup.max_cluster in the recipe if they are meant", err)
+	}
+	return err
+}
 
 // dedup is the one global step: a signature per story, one choice over all
 // signatures, then a second read that applies it.
@@ -47,27 +61,45 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 	if fp.Inputs, err = c.inputOf(ingestDir); err != nil {
 		return schemas.StepManifest{}, false, err
 	}
+	before, err := c.openAgainst()
+	if err != nil {
+		return schemas.StepManifest{}, false, err
+	}
+	for _, e := range before {
+		fp.Inputs = append(fp.Inputs, schemas.NamedHash{Name: "against/" + e.name, SHA256: e.sum})
+	}
 	return c.step(dedupDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
-		set := dedup.Settings{DedupRecipe: c.recipe.Dedup}
+		set := dedup.Settings{DedupRecipe: c.recipe.Dedup, Workers: c.workers}
 		for _, corpus := range c.corpora {
 			set.Corpora = append(set.Corpora, corpus.Name)
 		}
-		var sigs []dedup.Signature
+		for _, e := range before {
+			a, err := e.sign(ctx, set)
+			if err != nil {
+				return err
+			}
+			set.Compare = append(set.Compare, a)
+		}
+		candidates := dedup.NewIndex(set)
+		defer candidates.Close()
 		sign := func(_ context.Context, s schemas.Story) (dedup.Signature, error) { return dedup.Sign(s, set), nil }
 		for sig, err := range pipeline.Map(ctx, c.workers, c.stories(ingestDir), sign) {
 			if err != nil {
 				return err
 			}
-			sigs = append(sigs, sig)
+			if err := candidates.Add(sig); err != nil {
+				return err
+			}
+			m.In++
 		}
 		index, err := pipeline.OpenIndex[schemas.Story](c.ws.Step(ingestDir))
 		if err != nil {
 			return err
 		}
 		defer index.Close()
-		decisions, err := dedup.Choose(ctx, sigs, index.Get, set)
+		decisions, err := candidates.Choose(ctx, index.Get)
 		if err != nil {
-			return err
+			return dedupError(err)
 		}
 		add, err := out.Table(duplicatesTable)
 		if err != nil {
@@ -78,7 +110,17 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 				return err
 			}
 		}
-		m.In = len(sigs)
+		if add, err = out.Table(overlapTable); err != nil {
+			return err
+		}
+		for _, o := range decisions.Overlap {
+			if err := add(o); err != nil {
+				return err
+			}
+		}
+		if err := c.retellings(decisions, out); err != nil {
+			return err
+		}
 		for s, err := range c.stories(ingestDir) {
 			if err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -73,6 +74,10 @@ func (f chainFlags) resolve() (schemas.Recipe, error) {
 		if c.MaxBad == 0 {
 			c.MaxBad = defaultMaxBad
 		}
+	}
+	if len(f.Against) > 0 {
+		names := append(againstNames(r.Dedup.Against), slices.Collect(maps.Keys(f.Against))...)
+		r.Dedup.Against = strings.Join(againstNames(strings.Join(names, ",")), ",")
 	}
 	if f.Seed != nil {
 		r.Seed = *f.Seed

@@ -23,7 +23,7 @@ type releaseCmd struct {
 	chainFlags
 	Votes string `help:"Votes of annotators (JSON Lines, see schemas/FORMAT.md): majorities decide items and gold sentences." placeholder:"FILE"`
 
-	Against []string `help:"Earlier release folder: prove that this one shares no source, or no plot hole, with it. Repeat for several." placeholder:"DIR" sep:"none"`
+	DisjointFrom []string `help:"Earlier release folder: prove that this one shares no source, or no plot hole, with it. Repeat for several." placeholder:"DIR" sep:"none"`
 }
 
 func (*releaseCmd) Help() string {
@@ -35,7 +35,7 @@ Rows of hidden splits go to WORK/50-hidden; the release has their ids and
 salted hashes. The salt is made once, in WORK/salt, and is not to be published.
 
   retcon release --work w --out flawed-1.0.0
-  retcon release --work w2 --out flawed-2.0.0 --against flawed-1.0.0`
+  retcon release --work w2 --out flawed-2.0.0 --disjoint-from flawed-1.0.0`
 }
 
 func (cmd *releaseCmd) Run(e *env) error {
@@ -45,7 +45,7 @@ func (cmd *releaseCmd) Run(e *env) error {
 	}
 	defer c.close()
 	c.votes = cmd.Votes
-	m, _, err := c.releaseAgainst(cmd.Against)
+	m, _, err := c.releaseAgainst(cmd.DisjointFrom)
 	if err != nil {
 		return err
 	}
@@ -320,6 +320,12 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 	m.Drops = pipeline.SortedCounts(drops)
 	if m.Corpora, err = c.corpusUses(m.Steps[0]); err != nil {
 		return m, err
+	}
+	for o, err := range pipeline.ReadLines[schemas.Overlap](filepath.Join(c.ws.Step(dedupDir), overlapTable)) {
+		if err != nil {
+			return m, err
+		}
+		m.Overlap = append(m.Overlap, o)
 	}
 	for a, err := range pipeline.ReadLines[schemas.Agreement](filepath.Join(c.ws.Step(splitsDir), agreementTable)) {
 		if err != nil {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/retcon-bench/retcon/datasets"
+	"github.com/retcon-bench/retcon/ingest"
+	"github.com/retcon-bench/retcon/ingest/all"
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform/dedup"
+)
+
+// earlier is what --against names: a release folder, or a corpus. Its texts are
+// held while dedup compares, so it should be of a release's size.
+type earlier struct {
+	name  string
+	sum   string
+	order []string
+	text  map[string]schemas.Story
+}
+
+// openAgainst reads what --against names, in order of name.
+func (c *chain) openAgainst() ([]*earlier, error) {
+	var out []*earlier
+	for _, name := range againstNames(c.recipe.Dedup.Against) {
+		path, ok := c.flags.Against[name]
+		if !ok {
+			return nil, usagef("the recipe compares with %q: say where it lies with --against %s=PATH", name, name)
+		}
+		e := &earlier{name: name, text: map[string]schemas.Story{}}
+		var err error
+		if _, serr := os.Stat(filepath.Join(path, datasets.ManifestFile)); serr == nil {
+			err = e.readRelease(c.ctx, path)
+		} else if corpus, known := all.Find(name); known {
+			err = e.readCorpus(c.ctx, corpus, path)
+		} else {
+			err = withHint(exitInput, "name a release folder, or a corpus by its own name: --against fairytaleqa=FOLDER",
+				fmt.Errorf("--against %s=%s: no release there, and no corpus is called that", name, path))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("against %s: %w", name, err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func againstNames(list string) []string {
+	var names []string
+	for n := range strings.SplitSeq(list, ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (e *earlier) add(s schemas.Story) {
+	if _, ok := e.text[s.StoryID]; !ok {
+		e.order = append(e.order, s.StoryID)
+		e.text[s.StoryID] = s
+	}
+}
+
+// readRelease takes the originals and patched stories of every config; their
+// sources and near texts are what a new release must not repeat.
+func (e *earlier) readRelease(ctx context.Context, dir string) error {
+	r, err := datasets.Open(dir)
+	if err != nil {
+		return err
+	}
+	digests := []string{}
+	for _, c := range r.Manifest.Configs {
+		if c.Schema != "example" {
+			continue
+		}
+		for _, s := range c.Splits {
+			digests = append(digests, c.Name+"/"+s.Name+"="+s.Digest)
+			for row, err := range datasets.Rows[schemas.Example](r, c.Name, s.Name) {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					return err
+				}
+				if row.Variant == schemas.VariantOriginal || row.Variant == schemas.VariantPatched {
+					e.add(schemas.Story{StoryID: row.ExampleID, GroupID: row.GroupID, Kind: schemas.KindStory, Title: row.Title,
+						Language: row.Language, Words: row.Words, Text: row.Story, TextHash: row.TextHash, Source: row.Source})
+				}
+			}
+		}
+	}
+	e.sum = schemas.HashText(strings.Join(digests, "\n"))
+	return nil
+}
+
+func (e *earlier) readCorpus(ctx context.Context, c ingest.Corpus, root string) error {
+	var err error
+	if e.sum, err = ingest.Digest(ctx, c, root); err != nil {
+		return err
+	}
+	for it, err := range c.Open(ctx, root, c.Defaults) {
+		if err != nil {
+			return err
+		}
+		b, err := it.Load(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", it.Name, err)
+		}
+		for _, s := range b.Stories {
+			e.add(s)
+		}
+	}
+	if len(e.order) == 0 {
+		return &fetch.Error{Op: "read", Name: root, Kind: fetch.Input, Err: fmt.Errorf("no story of corpus %s in it", c.Name)}
+	}
+	return nil
+}
+
+// sign gives what dedup compares with.
+func (e *earlier) sign(ctx context.Context, set dedup.Settings) (*dedup.Against, error) {
+	stories := func(yield func(schemas.Story, error) bool) {
+		for _, id := range e.order {
+			if !yield(e.text[id], nil) {
+				return
+			}
+		}
+	}
+	get := func(id string) (schemas.Story, error) {
+		s, ok := e.text[id]
+		if !ok {
+			return s, fmt.Errorf("%s holds no %s", e.name, id)
+		}
+		return s, nil
+	}
+	return dedup.ReadAgainst(ctx, e.name, e.sum, iter.Seq2[schemas.Story, error](stories), get, set)
+}
+
+// retellingsTable lists pairs that may be one tale told twice: for people,
+// never a filter.
+const retellingsTable = "retellings.jsonl"
+
+// retellings compares titles, names and themes of the stories that stay.
+func (c *chain) retellings(d *dedup.Decisions, out *pipeline.Output) error {
+	var profiles []dedup.Profile
+	for s, err := range c.stories(ingestDir) {
+		if err != nil {
+			return err
+		}
+		if kept, dropped := d.Apply(s); dropped == nil && s.Kind == schemas.KindStory {
+			profiles = append(profiles, dedup.ProfileOf(kept))
+		}
+	}
+	add, err := out.Table(retellingsTable)
+	if err != nil {
+		return err
+	}
+	for _, r := range dedup.Retellings(profiles, 0) {
+		if err := add(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
