@@ -3,6 +3,7 @@
 package scoring
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 
@@ -49,6 +50,22 @@ type Density struct {
 
 	MeanInterval   *Interval `json:"-"`
 	PooledInterval *Interval `json:"-"`
+}
+
+// MarshalJSON writes the figures with their intervals, where there are any.
+func (d Density) MarshalJSON() ([]byte, error) {
+	type plain Density
+	written := func(iv *Interval) *intervalJSON {
+		if iv == nil {
+			return nil
+		}
+		return &intervalJSON{nullable(iv.Low), nullable(iv.High), iv.Level, iv.Method, iv.Resamples, iv.Undefined, iv.Groups}
+	}
+	return json.Marshal(struct {
+		plain
+		Mean   *intervalJSON `json:"mean_interval,omitempty"`
+		Pooled *intervalJSON `json:"pooled_interval,omitempty"`
+	}{plain(d), written(d.MeanInterval), written(d.PooledInterval)})
 }
 
 // CEDOf computes error densities of a run.

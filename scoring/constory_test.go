@@ -260,6 +260,23 @@ func TestJudgedRows(t *testing.T) {
 	}
 }
 
+// The same story by the two word counts, each named in the figure.
+func TestWordCounts(t *testing.T) {
+	r := readOne(t, csvFile("story", "completed", "他走进房间，关上了门。", `[{"exact_quote":"关上了门","contradiction_pair":null}]`))
+	for w, want := range map[WordCount]float64{WordsReference: 10000, WordsByCharacter: 10000. / 11} {
+		c := CEDOf([]CheckRecord{r}, CEDOptions{Words: w})
+		if math.Abs(float64(c.Overall.Mean)-want) > 1e-9 || math.Abs(r.Quality(w, Instances)*2e4-1e8/want) > 1e-6*1e8/want {
+			t.Errorf("%v: CED %v, Q %v", w, float64(c.Overall.Mean), r.Quality(w, Instances))
+		}
+		if b, err := json.Marshal(c); err != nil || !strings.Contains(string(b), `"words_as":"`+w.String()+`"`) {
+			t.Errorf("%v: %v, the figure does not name its words: %.200s", w, err, b)
+		}
+	}
+	if b, err := json.Marshal(CEDOf(nil, CEDOptions{})); err != nil || !strings.Contains(string(b), `"mean_of_stories":null`) {
+		t.Errorf("nothing to divide by: %.300s, %v", b, err)
+	}
+}
+
 // Shorter and longer stories: r over bins differs from r per story.
 func TestLengthHand(t *testing.T) {
 	rs := []CheckRecord{plainRecord("a", 500, 0), plainRecord("b", 1000, 2), plainRecord("c", 1500, 0), plainRecord("d", 2500, 3)}
@@ -288,6 +305,9 @@ func TestCEDIntervals(t *testing.T) {
 	iv := one.Overall.MeanInterval
 	if iv == nil || iv.Low >= float64(one.Overall.Mean) || iv.High <= float64(one.Overall.Mean) || *iv != *two.Overall.MeanInterval {
 		t.Errorf("intervals %+v and %+v around %v", iv, two.Overall.MeanInterval, one.Overall.Mean)
+	}
+	if b, err := json.Marshal(one.Overall); err != nil || !strings.Contains(string(b), `"mean_interval":{"low":`) || !strings.Contains(string(b), `"mean_of_stories":1.96`) {
+		t.Errorf("JSON %s, %v", b, err)
 	}
 }
 
