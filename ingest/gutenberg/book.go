@@ -165,6 +165,7 @@ type writer struct {
 	info  *Info
 	slugs schemas.Slugs
 	c     cleaner // keeps its room from tale to tale
+	notes []bool  // by block: a note that is numbered through the book
 	// removed is what was taken out of the file outside its tales.
 	removed []cut
 	book    map[string]bool // labels of notes that stand behind the tales
@@ -209,6 +210,7 @@ func (w *writer) all() {
 			}
 		}
 	}
+	w.bookNotes()
 	w.findColophons()
 	single := w.o.how == "single"
 	var stories []schemas.Story
@@ -344,6 +346,96 @@ func (w *writer) tale(r region, single bool) (schemas.Story, bool) {
 	return schemas.Story{}, false
 }
 
+// bookNotes finds the notes "[12] ..." whose numbers run through the whole
+// book, so that a number's one note may stand behind another tale than its call
+// does: at the end of a chapter or part. A note has a call above it; without one
+// it is text. What stands between two notes is theirs if the second one's call
+// is above the first.
+func (w *writer) bookNotes() {
+	d := w.d
+	type at struct{ label, blk, start, call int }
+	var notes []at
+	count := map[int]int{}
+	for i := range d.blocks {
+		b := d.blocks[i]
+		if b.role != roleText {
+			continue
+		}
+		for k := b.first; k < b.last; k++ {
+			if s := d.str(k); s[0] == '[' {
+				if v := noteNumber(s); v > 0 && (k == b.first || len(notes) > 0 && notes[len(notes)-1].blk == i) {
+					notes = append(notes, at{v, i, d.lines[k].start, -1})
+					count[v]++
+				}
+			}
+		}
+	}
+	if len(notes) == 0 {
+		return
+	}
+	// The first place where each number is called.
+	calls := map[int]int{}
+	for i := 0; i < len(d.text); i++ {
+		n := strings.IndexByte(d.text[i:], '[')
+		if n < 0 {
+			break
+		}
+		i += n
+		if v := noteNumber(d.text[i:min(len(d.text), i+8)]); v > 0 && count[v] == 1 {
+			if _, ok := calls[v]; !ok {
+				calls[v] = i
+			}
+		}
+	}
+	known := notes[:0]
+	for _, n := range notes {
+		if c, ok := calls[n.label]; ok && c < n.start && count[n.label] == 1 {
+			n.call = c
+			known = append(known, n)
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	w.notes = make([]bool, len(d.blocks))
+	region := 0
+	for k, n := range known {
+		w.book[strconv.Itoa(n.label)] = true
+		for region < len(w.o.regions) && w.o.regions[region].to <= n.blk {
+			region++
+		}
+		to := n.blk + 1
+		if region < len(w.o.regions) {
+			end := w.o.regions[region].to
+			if b := d.blocks[n.blk]; b.last-b.first == 1 && strings.HasSuffix(d.str(b.first), "]") && len(d.str(b.first)) < 8 {
+				to = min(to+1, end) // a number alone: the note is the next block
+			}
+			if k+1 < len(known) && known[k+1].blk < end && known[k+1].call < n.start {
+				to = max(to, known[k+1].blk)
+			}
+		}
+		for i := n.blk; i < to; i++ {
+			w.notes[i] = true
+		}
+	}
+}
+
+// noteNumber reads "[12]" at the start of s; 0 if it is no such number.
+func noteNumber(s string) int {
+	v := 0
+	for i := 1; i < len(s) && i < 6; i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			v = v*10 + int(c-'0')
+		case c == ']' && i > 1:
+			return v
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
 // endsText reports a text that ends as texts do, not in mid-sentence.
 func endsText(s string) bool {
 	s = strings.TrimRight(s, "\"'”’»)]*_ ")
@@ -456,6 +548,8 @@ func (w *writer) trim(from, to *int, r region) []cut {
 			*to = i
 			continue
 		case raw == "":
+		case w.notes != nil && w.notes[i]:
+			rule = ruleFootnote
 		case kindByWords(foldTitle(raw)) == kindEnd && b.last-b.first == 1:
 			rule = ruleEnd
 		case b.last-b.first <= 4 && trailingSource(raw):
@@ -776,6 +870,10 @@ func (w *writer) inside(from, to int, r region) []cut {
 		if b.role == roleOrnament {
 			s := d.span(i, i+1)
 			out = append(out, cut{s.start, s.end, ruleOrnament})
+		}
+		if w.notes != nil && w.notes[i] {
+			s := d.span(i, i+1)
+			out = append(out, cut{s.start, s.end, ruleFootnote})
 		}
 		for k := b.first; k+1 < b.last && !d.html; k++ {
 			if d.drops(k) {

@@ -241,6 +241,15 @@ func emphasis(t string, sp span, out []cut) []cut {
 		if i+1 >= sp.end {
 			next = ' '
 		}
+		if open < 0 && unicode.IsDigit(prev) {
+			// A unit: 600_l_., 3_s._ 6_d._
+			if k := unitEnd(t, i+1, sp.end); k > 0 {
+				take(i)
+				take(k)
+				i = k
+				continue
+			}
+		}
 		opens := !word(prev) && !unicode.IsSpace(next)
 		closes := !unicode.IsSpace(prev) && !word(next)
 		switch {
@@ -268,6 +277,25 @@ func emphasis(t string, sp span, out []cut) []cut {
 		take(mid)
 	}
 	return out
+}
+
+// unitEnd returns the underscore behind a unit of one or two letters that
+// begins at i, or 0.
+func unitEnd(t string, i, end int) int {
+	k := i
+	for k < end && k-i < 2 && letters[t[k]] {
+		k++
+	}
+	if k > i && k < end && t[k] == '.' {
+		k++
+	}
+	if k == i || k >= end || t[k] != '_' {
+		return 0
+	}
+	if next, _ := utf8.DecodeRuneInString(t[k+1 : end]); word(next) || next == '_' {
+		return 0
+	}
+	return k
 }
 
 func word(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

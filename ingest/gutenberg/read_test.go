@@ -282,6 +282,8 @@ func TestItalics(t *testing.T) {
 		"“_Ja_,” said he, “_ja_.”":                "“Ja,” said he, “ja.”",
 		"A =bold= word and 2 = 3.":                "A bold word and 2 = 3.",
 		"file_name.txt and __init__ stay":         "file_name.txt and __init__ stay",
+		"Worth 600_l_., or 3_s._ and 6_d._ each.": "Worth 600l., or 3s. and 6d. each.",
+		"Worth _12l_. Both _2_d; 5_000 stays.":    "Worth 12l. Both 2d; 5_000 stays.",
 	} {
 		if got := single(t, "x.txt", startC+"\n"+in+"\n\n"+endC).Text; got != want {
 			t.Errorf("%q gives\n%q, want\n%q", in, got, want)
@@ -714,6 +716,52 @@ func TestHeaderFields(t *testing.T) {
 		if got.id != c.want.id || got.title != c.want.title || !slices.Equal(got.authors, c.want.authors) || got.language != c.want.language || got.charset != c.want.charset ||
 			c.want.release != "" && got.release != c.want.release {
 			t.Errorf("%q\n got %+v\nwant %+v", c.head, got, c.want)
+		}
+	}
+}
+
+// Books of chapters on a subject, with legends under headings of their own and
+// the notes at the end of each chapter: the calls go, though their notes stand
+// behind other legends, and an essay is no story.
+func TestSections(t *testing.T) {
+	telling := "Old %s went down to the weir at dusk, and she said to her sister, \"I saw him there again.\" They took a lamp and went to look for him, but he told them to go home, and they came back wet to the knees.[%d] Then %s asked her what she had seen, and she replied that he had no face at all. "
+	names := []string{"Mabel Fenn", "Tobias Rook", "Judith Marl", "Peter Gale", "Agnes Thorn", "Simon Weir", "Lettice Pool", "Gregory Holt"}
+	var b strings.Builder
+	b.WriteString(startC + "\n\n\nCONTENTS\n\nCHAPTER I. Of Waters\n\nCHAPTER II. Of Stones\n\nCHAPTER III. Of Charms\n\n\n\n\n")
+	note := 0
+	for ch, head := range []string{"CHAPTER I.\n\nOF WATERS.", "CHAPTER II.\n\nOF STONES.", "CHAPTER III.\n\nOF CHARMS."} {
+		b.WriteString("\n\n\n\n" + head + "\n\n\nThe parish is crossed by several streams, of which the largest turns a mill; the bridges are of brick.\n\n\n")
+		first := note + 1
+		for k := range 4 {
+			name := names[(ch*4+k)%len(names)]
+			b.WriteString("\nTHE LEGEND OF " + strings.ToUpper(name) + " AND THE " + []string{"LAMP", "KETTLE", "LADDER", "BELL", "SPADE", "CANDLE", "WHEEL", "BASKET", "SIEVE", "CHURN", "HARROW", "ANVIL"}[ch*4+k] + ".\n\n")
+			note++
+			for range 3 {
+				b.WriteString(fmt.Sprintf(telling, name, note, strings.Fields(name)[0]) + "\n\n")
+			}
+			b.WriteString("\n")
+		}
+		for n := first; n <= note; n++ {
+			if n == 6 {
+				b.WriteString("[6]\n\n    \"Who drinks of the weir,\n    Comes again in a year.\"\n\n")
+				continue
+			}
+			fmt.Fprintf(&b, "[%d] From Miss Crane.\n\n", n)
+		}
+	}
+	b.WriteString("\n\n" + endC)
+	r := Reader{Corpus: Name, Settings: DefaultSettings(), Terms: Terms}
+	r.Settings.MinWords = 0
+	bk := r.Read("sections.txt", []byte(b.String()), nil)
+	if len(bk.Stories) != 12 {
+		for _, s := range bk.Stories {
+			t.Log(s.Title, s.Words)
+		}
+		t.Fatalf("%d stories, dropped %v", len(bk.Stories), bk.Dropped)
+	}
+	for _, s := range bk.Stories {
+		if strings.Contains(s.Text, "[") || strings.Contains(s.Text, "Crane") {
+			t.Errorf("%s: a call or a note stayed:\n%s", s.StoryID, s.Text)
 		}
 	}
 }
