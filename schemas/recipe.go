@@ -108,6 +108,9 @@ type StageRecipe struct {
 	ReasoningEffort string   `json:"reasoning_effort"`
 	ThinkingBudget  int      `json:"thinking_budget"`
 	LogProbs        int      `json:"logprobs"`
+	// RetryMaxTokens, when above max_tokens, is what a truncated answer is asked
+	// for once more.
+	RetryMaxTokens int `json:"retry_max_tokens"`
 }
 
 // DefaultRecipe returns a recipe with every setting at its default and no name,

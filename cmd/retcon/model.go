@@ -89,7 +89,7 @@ func openAsker(e *env, cfg askerConfig, f modelFlags) (*asker, error) {
 		if err != nil {
 			return nil, usagef("recipe: make.stages: %s: %w", s.Stage, err)
 		}
-		opts.Stages[s.Stage] = llm.StageSetting{Model: s.Model, Params: p}
+		opts.Stages[s.Stage] = llm.StageSetting{Model: s.Model, Params: p, RetryMaxTokens: s.RetryMaxTokens}
 	}
 	if a.store, err = store.Open(e.ctx, cfg.answers, store.Options{Wait: 2 * time.Second}); err != nil {
 		return nil, err
@@ -173,8 +173,9 @@ func (a *asker) settle(e *env, path string, pending int, partial bool) error {
 		return errPlanned
 	case pending == 0 || partial:
 		return nil
-	case a.batch == nil: // a rule or a server never leaves a question open
-		return fmt.Errorf("%d answers are missing though the engine is %s", pending, a.engine)
+	case a.batch == nil: // a server that failed again and again leaves its question open
+		return withHint(exitDisk, "answers so far are kept; run the same command again when the server is well, or with --partial to go on without them",
+			fmt.Errorf("%d answers are missing: the server gave none in all attempts", pending))
 	}
 	n, err := a.batch.WriteRequests(e.ctx, path, a.store)
 	if err != nil {
