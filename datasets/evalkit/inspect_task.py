@@ -13,7 +13,7 @@ import sys
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import GenerateConfig
-from inspect_ai.scorer import Score, Target, metric, scorer
+from inspect_ai.scorer import SampleScore, Score, Target, metric, scorer
 from inspect_ai.solver import TaskState, generate
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -38,7 +38,8 @@ def rows(config, split):
 def figure(name: str):
     """One figure over all rows, by the definitions of plain_score.py."""
 
-    def compute(scores):
+    # The annotation is read: without it the harness hands over bare scores.
+    def compute(scores: list[SampleScore]) -> float:
         value = retcon_eval.figures([s.score.metadata["verdict"] for s in scores])[name]
         return math.nan if value is None else value
 

@@ -50,18 +50,22 @@ def with_inspect(release, config, rows, answers, want):
     import tempfile
 
     from inspect_ai import eval as run
-    from inspect_ai.model import ModelOutput, get_model
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     sys.path.insert(0, str(release / "eval"))
     import inspect_task
 
     # The mock answers in the order of the samples.
-    outputs = [ModelOutput.from_content("mockllm/model", answers[r["example_id"]]) for r in rows]
+    outputs = []
+    for r in rows:
+        out = ModelOutput.from_content("mockllm/model", answers[r["example_id"]])
+        out.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it downloads a tokenizer to count
+        outputs.append(out)
     with tempfile.TemporaryDirectory() as logs:
         log = run(inspect_task.consistency(config=config), model=get_model("mockllm/model", custom_outputs=outputs),
                   log_dir=logs, display="none", max_samples=1, max_connections=1)[0]
     if log.status != "success":
-        print("wrong: inspect:", log.error, file=sys.stderr)
+        print("wrong: inspect:", str(log.error and log.error.message)[:300], file=sys.stderr)
         return 1
     got = {}
     for score in log.results.scores:
@@ -106,7 +110,7 @@ def main():
     import retcon_eval
 
     manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
-    bad, ran = 0, collections.Counter()
+    bad, ran, failed = 0, collections.Counter(), collections.Counter()
     for c in manifest["configs"]:
         rows = [r for s in c["splits"] for f in s["files"] for r in pq.read_table(release / f["path"]).to_pylist()]
         if c["schema"] != "example" or c["name"] == "few_shot" or not rows:
@@ -115,14 +119,16 @@ def main():
         want = retcon_eval.figures([retcon_eval.verdict(r, answers[r["example_id"]]) for r in rows])
         for name, run in (("inspect_ai", with_inspect), ("lm_eval", with_lm_eval)):
             try:
-                __import__(name)
+                __import__(name if name != "lm_eval" else "lm_eval.evaluator")
             except ImportError as e:
                 print(f"{name}: skipped, {e}")
                 continue
-            bad += run(release, c["name"], rows, answers, want)
+            wrong = run(release, c["name"], rows, answers, want)
+            bad += wrong
             ran[name] += len(rows)
+            failed[name] += wrong
     for name, n in ran.items():
-        print(f"{name:12} {n} rows, figures as plain_score.py")
+        print(f"{name:12} {n} rows, " + (f"{failed[name]} figures wrong" if failed[name] else "figures as plain_score.py"))
     sys.exit(1 if bad or not ran else 0)
 
 
