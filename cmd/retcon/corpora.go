@@ -70,21 +70,21 @@ func showCorpus(e *env, c ingest.Corpus) error {
 }
 
 type corporaFetchCmd struct {
-	Name         string        `arg:"" help:"Corpus: gutenberg." enum:"gutenberg"`
-	Mirror       string        `help:"Address of a mirror. Project Gutenberg asks robots to use one." required:"" placeholder:"URL"`
-	Out          string        `help:"Folder to fill; what is there is asked for conditionally." default:"gutenberg" placeholder:"DIR"`
-	ID           []string      `help:"Book to get. Repeat for several; without any, the catalogue's story collections." placeholder:"N"`
-	Limit        int           `help:"Books by the catalogue, at most; 0 = all."`
-	Layout       string        `help:"How the mirror lays books out: site, digits, or both tried." placeholder:"NAME"`
+	Name         string        `arg:"" help:"Corpus."`
+	Out          string        `help:"Folder to fill; what is there is asked for conditionally. Default: the corpus's name." placeholder:"DIR"`
+	Mirror       string        `help:"Gutenberg: address of a mirror. Project Gutenberg asks robots to use one." placeholder:"URL"`
+	ID           []string      `help:"Gutenberg: book to get. Repeat for several; without any, the catalogue's story collections." placeholder:"N"`
+	Limit        int           `help:"Gutenberg: books by the catalogue, at most; 0 = all."`
+	Layout       string        `help:"Gutenberg: how the mirror lays books out: site, digits, or both tried." placeholder:"NAME"`
 	Every        time.Duration `help:"Time between two requests." default:"2s"`
 	AllowPrivate bool          `help:"Also connect to private and loopback addresses."`
-	RDF          bool          `help:"Also get each book's RDF record."`
-	Refetch      bool          `help:"Get again what is there."`
+	RDF          bool          `help:"Gutenberg: also get each book's RDF record."`
+	Refetch      bool          `help:"Gutenberg: get again what is there."`
 }
 
 func (*corporaFetchCmd) Help() string {
-	return `Takes one text a book among its encodings. A run that was stopped goes on where
-it was.
+	return `A run that was stopped goes on where it was; no file appears under its name
+before it is whole. Of Gutenberg one text a book among its encodings is taken.
 
   retcon corpora fetch gutenberg --mirror https://mirror.example.org/gutenberg --id 503 --out g`
 }
@@ -92,6 +92,12 @@ it was.
 func (cmd *corporaFetchCmd) Run(e *env) error {
 	client := &fetch.Client{UserAgent: "retcon/" + datasets.Version, Every: cmd.Every, AllowPrivate: cmd.AllowPrivate, Log: e.log}
 	defer client.Close()
+	if cmd.Out == "" {
+		cmd.Out = cmd.Name
+	}
+	if cmd.Name != gutenberg.Name {
+		return cmd.fetchFiles(e, client)
+	}
 	got, err := gutenberg.Fetch(e.ctx, client, cmd.Out, gutenberg.FetchOptions{
 		Mirror: cmd.Mirror, Layout: cmd.Layout, IDs: cmd.ID, Limit: cmd.Limit, RDF: cmd.RDF, Refetch: cmd.Refetch,
 		Settings: gutenberg.DefaultSettings(),
@@ -112,6 +118,31 @@ func (cmd *corporaFetchCmd) Run(e *env) error {
 		}
 		t.Add(f.ID, f.Path, int(f.Size), f.SHA256, state)
 	}
+	if len(t.Rows) > 0 {
+		if werr := t.Write(e.stdout, report.Text); err == nil {
+			err = werr
+		}
+	}
+	return err
+}
+
+// fetchFiles gets a corpus that lies at fixed addresses.
+func (cmd *corporaFetchCmd) fetchFiles(e *env, client *fetch.Client) error {
+	files, err := all.Downloads(cmd.Name)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	t := &report.Table{Columns: []string{"file", "bytes", "sha256", "state"}}
+	err = all.Fetch(e.ctx, client, files, cmd.Out, func(d all.Download, r fetch.Result) {
+		state := "new"
+		switch {
+		case r.NotModified:
+			state = "unchanged"
+		case r.Resumed:
+			state = "resumed"
+		}
+		t.Add(d.Path, int(r.Size), r.SHA256, state)
+	})
 	if len(t.Rows) > 0 {
 		if werr := t.Write(e.stdout, report.Text); err == nil {
 			err = werr
