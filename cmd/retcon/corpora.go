@@ -98,6 +98,9 @@ func (cmd *corporaFetchCmd) Run(e *env) error {
 	if cmd.Name != gutenberg.Name {
 		return cmd.fetchFiles(e, client)
 	}
+	if cmd.Mirror == "" {
+		return usagef("name a mirror with --mirror; Project Gutenberg lists them under MIRRORS.ALL and asks robots to use one")
+	}
 	got, err := gutenberg.Fetch(e.ctx, client, cmd.Out, gutenberg.FetchOptions{
 		Mirror: cmd.Mirror, Layout: cmd.Layout, IDs: cmd.ID, Limit: cmd.Limit, RDF: cmd.RDF, Refetch: cmd.Refetch,
 		Settings: gutenberg.DefaultSettings(),
