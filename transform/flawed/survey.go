@@ -69,12 +69,18 @@ func (s *Survey) people(collection, group string) []offline.Person {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	stories := map[[2]string]int{}
+	for b := range s.names[collection] {
+		if b.group != group {
+			stories[[2]string{b.name, b.gender}]++
+		}
+	}
 	seen := map[[2]string]bool{}
 	var out []offline.Person
 	for b := range s.names[collection] {
 		if k := [2]string{b.name, b.gender}; b.group != group && !seen[k] && !s.words[collection][strings.ToLower(b.name)] {
 			seen[k] = true
-			out = append(out, offline.Person{Name: b.name, Gender: b.gender})
+			out = append(out, offline.Person{Name: b.name, Gender: b.gender, Stories: stories[k]})
 		}
 	}
 	slices.SortFunc(out, func(a, b offline.Person) int {

@@ -119,6 +119,9 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 			return st.turnDown(h.one, class, "mixed_value")
 		}
 	}
+	if st.variant(h.one) || h.many != h.one && st.variant(h.many) {
+		return st.turnDown(h.one, class, "variant_spelling")
+	}
 	if why := st.leftOver(h, old, ms); why != "" {
 		return st.turnDown(h.one, class, why)
 	}

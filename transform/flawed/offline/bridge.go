@@ -36,25 +36,29 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 			best, at = p, i
 		}
 	}
-	spent := best
-	if at < 0 {
-		// No scene ends with time going by. If days were seen to go by since,
-		// the narrator may look back at the end of a line.
-		for i := from + 1; i < to; i++ {
-			spent = max(spent, st.spends(i))
-			if spent >= someTime && st.quietBehind(i) && st.first[i+1]-st.first[from+1] >= asideWords {
-				at = i
-			}
-		}
-	}
-	if at < 0 || st.death(f, to) {
+	// A change told in passing reads as pasted in: time must go by, and the
+	// thing must be near when it does.
+	if best < overnight || !st.onStage(f, at) || st.death(f, to) {
 		return 0, "", false
 	}
-	t := st.template(f, spent)
+	t := st.template(f, best)
 	if t == "" {
 		return 0, "", false
 	}
 	return at, st.fill(t, f, best, st.Sents[at+1].Of(st.Text)), true
+}
+
+// onStage reports that the scene behind sentence i, or the one before it, is
+// the thing's: the story speaks of it within a few sentences.
+func (st *Story) onStage(f *Flip, i int) bool {
+	for k := max(i-6, 0); k <= i+6 && k < len(st.Sents); k++ {
+		for _, c := range f.Changes {
+			if c.Sent == k {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // spends reports how much time goes by in sentence i of narration.
@@ -105,20 +109,6 @@ var terms = set("bound serve served service apprentice apprenticed promised prom
 
 var deathWords = set("died dead death tomb grave buried killed slain")
 
-// asideWords is how many words must lie between the statement and an aside.
-const asideWords = 80
-
-// quietBehind reports that sentences i and i+1 are plain narration and that
-// i+1 starts a line.
-func (st *Story) quietBehind(i int) bool {
-	for _, t := range st.wordsIn(i) {
-		if t.speech {
-			return false
-		}
-	}
-	return st.proseBehind(i) && (strings.Contains(st.Text[st.Sents[i].End:st.Sents[i+1].Start], "\n") || st.oneParagraph())
-}
-
 // proseBehind reports that no speech goes on behind sentence i and that i+1 is
 // plain narration.
 func (st *Story) proseBehind(i int) bool {
@@ -144,7 +134,12 @@ func (st *Story) pauseBehind(i int) pause {
 	if !st.proseBehind(i) {
 		return noPause
 	}
-	next := st.wordsIn(i + 1)
+	return st.pauseAt(i + 1)
+}
+
+// pauseAt reports how much time goes by before sentence i, by its first words.
+func (st *Story) pauseAt(i int) pause {
+	next := st.wordsIn(i)
 	var w []string
 	for k := 0; k < len(next) && k < 9; k++ {
 		w = append(w, next[k].w)

@@ -46,6 +46,7 @@ type Change struct {
 	Long   bool // inside a speech of several paragraphs
 	States bool // the sentence states the value; a change of an article or a number's ending does not
 
+	vague bool     // a question, a condition, a negation: says nothing of the value
 	tied  bool     // part of a noun phrase, whose determiner and modifiers follow
 	poss  bool     // his, her, the king's
 	marks []string // modifiers that tell the thing from others of its kind
@@ -54,11 +55,12 @@ type Change struct {
 // most is the largest number of sentences that flip behind act 1 (rule 5).
 const most = 5
 
-// Evidence returns the sentences before byte act2 that state the old value.
+// Evidence returns the sentences before byte act2 that state the old value of
+// what flips: none that ask, suppose or deny.
 func (f *Flip) Evidence(act2 int) []int {
 	var out []int
 	for _, c := range f.Changes {
-		if c.Start < act2 && c.States && (len(out) == 0 || out[len(out)-1] != c.Sent) {
+		if c.Start < act2 && c.States && !c.vague && (len(out) == 0 || out[len(out)-1] != c.Sent) {
 			out = append(out, c.Sent)
 		}
 	}
@@ -81,10 +83,23 @@ func (f *Flip) Supports(act2 int) []int {
 // flip, one of them narration.
 func (st *Story) Fits(f *Flip, act2 int) bool {
 	first := f.Changes[0]
-	if first.Start >= act2 || first.Speech || !st.plain(st.tokenAt(first.Start)) {
+	if first.Start >= act2 {
 		return false
 	}
-	if !st.linked(f, act2) {
+	if first.Speech || first.vague {
+		// Somebody spoke of it, or wished for it, before it was there: then the
+		// narrator must have stated it twice since.
+		told := 0
+		for _, c := range f.Changes {
+			if c.Start < act2 && c.States && !c.Speech && !c.vague {
+				told++
+			}
+		}
+		if told < 2 {
+			return false
+		}
+	}
+	if !st.linked(f, act2) || !st.continuous(f, act2) {
 		return false
 	}
 	n := len(f.Supports(act2))
@@ -266,7 +281,7 @@ func article(w string) string {
 func (st *Story) change(t int, w string) Change {
 	tok := st.toks[t]
 	old := st.Text[tok.start:tok.end]
-	c := Change{Range: text.Range{Start: tok.start, End: tok.end}, New: matchCase(old, w), Sent: tok.sent, Speech: tok.speech, Long: tok.long, States: true}
+	c := Change{Range: text.Range{Start: tok.start, End: tok.end}, New: matchCase(old, w), Sent: tok.sent, Speech: tok.speech, Long: tok.long, States: true, vague: !st.plain(t)}
 	// "A red cap" may have to become "an orange cap": the article changes with
 	// the word behind it. Behind act 1 no mention has one (rule 6).
 	if t > 0 && st.toks[t-1].sent == tok.sent && tok.sep == "" && vowel(tok.w) != vowel(w) {

@@ -45,13 +45,14 @@ type lexica struct {
 	times   []timeWord
 	nouns   []noun
 	byNoun  map[string]noun
-	noun    map[string]bool // singulars and plurals of nouns
+	noun    map[string]bool   // singulars and plurals of nouns
+	given   map[string]string // plain given names, folded -> f or m
 }
 
 // lexicon parses the embedded tables once. A broken table is a bug of this
 // package, which its tests find: it panics.
 var lexicon = sync.OnceValue(func() *lexica {
-	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}, kin: map[string][]string{}, noun: map[string]bool{}, byNoun: map[string]noun{}}
+	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}, kin: map[string][]string{}, noun: map[string]bool{}, byNoun: map[string]noun{}, given: map[string]string{}}
 	for _, f := range table("heads.tsv", 3) {
 		h := head{f[0], f[1], f[2]}
 		if h.many == "=" {
@@ -80,6 +81,11 @@ var lexicon = sync.OnceValue(func() *lexica {
 	}
 	for _, f := range table("bridges.tsv", 4) {
 		l.bridges = append(l.bridges, bridge{f[0], set(f[1]), f[2], f[3]})
+	}
+	for _, f := range table("given.tsv", 2) {
+		for _, w := range strings.Fields(f[1]) {
+			l.given[fold(w)] = f[0]
+		}
 	}
 	for _, f := range table("kin.tsv", 2) {
 		l.kin[f[0]] = strings.Fields(f[1])
@@ -122,7 +128,7 @@ func table(name string, columns int) [][]string {
 // number of their own, which whoever changes them raises.
 func Version() string { return rulesVersion + "-" + tables() }
 
-const rulesVersion = "1"
+const rulesVersion = "2"
 
 var tables = sync.OnceValue(func() string {
 	h := sha256.New()

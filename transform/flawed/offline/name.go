@@ -17,7 +17,9 @@ type Person struct {
 	Gender string // f, m
 	// Sure says that the name can be nothing but a person's: a name to borrow.
 	Sure bool
-	toks []int
+	// Stories is how many stories of the collection have the name.
+	Stories int
+	toks    []int
 }
 
 var (
@@ -126,9 +128,9 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 	}
 	switch {
 	case he >= 3 && he >= 3*she:
-		return Person{name, "m", of == 0 && agents >= 3, toks}, true
+		return Person{Name: name, Gender: "m", Sure: of == 0 && agents >= 3, toks: toks}, true
 	case she >= 3 && she >= 3*he:
-		return Person{name, "f", of == 0 && agents >= 3, toks}, true
+		return Person{Name: name, Gender: "f", Sure: of == 0 && agents >= 3, toks: toks}, true
 	}
 	return Person{}, false
 }
@@ -174,6 +176,12 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 			return st.turnDown(w, "name", "kindred_word")
 		}
 	}
+	if !plainName(w, p.Gender) && st.described(w) {
+		return st.turnDown(w, "name", "descriptive_name")
+	}
+	if !plainName(w, p.Gender) && !st.human(p) || st.beast(p) {
+		return st.turnDown(w, "name", "no_human")
+	}
 	f := &Flip{Class: "name", Category: "character", Kind: "continuity", Subtype: "nomenclature_confusions", Head: p.Name, Old: p.Name, group: "person", forms: []string{w}}
 	for _, i := range p.toks {
 		t := st.toks[i]
@@ -189,6 +197,9 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 	}
 	for _, n := range st.shuffledPeople(candidates, p.Name) {
 		low := strings.ToLower(n.Name)
+		if !plainName(low, n.Gender) && (n.Stories < 2 || otherGender(low, n.Gender) || madeOf(low, isWord)) {
+			continue // a nickname, or a name nobody else bears
+		}
 		if n.Gender != p.Gender || st.alike(low, p) || low[0] == w[0] || st.has(low) || st.has(low+"'s") {
 			continue
 		}
@@ -233,3 +244,97 @@ func (st *Story) shuffledPeople(in []Person, old string) []Person {
 	})
 	return out
 }
+
+// plainName reports a name of given.tsv.
+func plainName(low, gender string) bool { return lexicon().given[low] == gender }
+
+func otherGender(low, gender string) bool {
+	g := lexicon().given[low]
+	return g != "" && g != gender
+}
+
+// described reports a name that says what its bearer is: Redhead, Scrapefoot.
+// It is a nickname, and whoever has one has another name beside it.
+func (st *Story) described(low string) bool {
+	return madeOf(low, func(w string) bool { return isWord(w) || len(st.at[w]) > 0 && !st.toks[st.at[w][0]].upper })
+}
+
+// madeOf reports a word that is a word of the language, or a compound with one
+// at an end and a word or a vowel's worth of a word at the other.
+func madeOf(low string, word func(string) bool) bool {
+	if word(low) || strings.ContainsAny(low, "-' ") {
+		return true
+	}
+	for i := 3; i+3 <= len(low); i++ {
+		if word(low[:i]) || word(low[i:]) && len(low[i:]) >= 4 {
+			return true
+		}
+	}
+	for _, end := range []string{"y", "ie", "kin", "ling", "ey"} {
+		if stem, ok := strings.CutSuffix(low, end); ok && len(stem) >= 3 && (word(stem) || word(stem+"e") || stem[len(stem)-1] == stem[len(stem)-2] && word(stem[:len(stem)-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWord reports a word of the lexicon that a name can be made of.
+func isWord(w string) bool {
+	lex := lexicon()
+	return len(w) >= 3 && (lex.noun[w] || lex.heads[w].one != "" || lex.words["modifier"][w] || len(lex.class[w]) > 0 || bodyWords[w])
+}
+
+var bodyWords = set("foot feet hand head face eye ear nose beak bill wing paw claw fur skin leg arm neck back coat cap hood shanks toe finger thumb tooth teeth hair beard horn boy girl man maid wife mother father granny daddy king queen snow sun moon star wind water fire gold silver wool bone bell heart")
+
+// human reports that the story says early that the bearer is a man or woman.
+func (st *Story) human(p Person) bool {
+	for _, i := range p.toks[:2] {
+		for d := -1; d <= 1; d++ {
+			if s := st.toks[i].sent + d; s >= 0 && s < len(st.Sents) && st.sentHas(s, humans) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var humans = set("man boy lad youth woman girl maiden maid lass son daughter brother sister husband wife child king queen prince princess fellow servant peasant merchant knight soldier fisherman farmer shepherd widow orphan father mother")
+
+// beast reports a name whose bearer is, or may be, an animal: a beast of the
+// lexicon stands beside the name or has its kind for a name too, or the bearer
+// barks. A second dog can always
+// come by.
+func (st *Story) beast(p Person) bool {
+	lex := lexicon()
+	for w, at := range st.at {
+		if x := lex.byNoun[w]; x.class != "species" || !beings[x.group] {
+			continue
+		}
+		called := 0
+		for _, i := range at {
+			if st.toks[i].upper && !st.toks[i].head {
+				called++
+			}
+		}
+		if called >= 2 {
+			return true // a fable: Baboon and Tiger are names there
+		}
+	}
+	for n, i := range p.toks {
+		for k := max(i-4, 0); k <= i+5 && k < len(st.toks); k++ {
+			if st.toks[k].sent != st.toks[i].sent {
+				continue
+			}
+			w := strings.TrimSuffix(st.toks[k].w, "'s")
+			if animalSigns[w] {
+				return true
+			}
+			if x, ok := lex.byNoun[w]; ok && x.class == "species" && beings[x.group] && (k < i && k >= i-2 || n == 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var animalSigns = set("paw paws tail barked barking bark purred mewed whiskers fur feathers wings hoofs hooves beak snout burrow den kennel neighed growled squeaked chirped croaked dog-cart puppy kitten")

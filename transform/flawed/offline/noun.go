@@ -57,12 +57,22 @@ func (st *Story) noun(n noun) *Flip {
 			return st.turnDown(n.one, n.class, "changing_verb")
 		case st.clauseHas(t, others):
 			return st.turnDown(n.one, n.class, "other_one")
+		case i == 0 && st.clauseHas(t, generic):
+			return st.turnDown(n.one, n.class, "generic")
+		case st.misfits(n, p):
+			return st.turnDown(n.one, n.class, "preposition")
 		}
 		for _, m := range p.mods {
 			if lex.words["distinct"][st.toks[m].w] {
 				return st.turnDown(n.one, n.class, "other_one")
 			}
 		}
+	}
+	if st.variant(n.one) {
+		return st.turnDown(n.one, n.class, "variant_spelling")
+	}
+	if n.class == "place" && !dwelling[n.group] {
+		return st.turnDown(n.one, n.class, "open_place")
 	}
 	if why := st.oneBeing(toks); why != "" {
 		return st.turnDown(n.one, n.class, why)
@@ -109,6 +119,10 @@ func (st *Story) noun(n noun) *Flip {
 	f.known = st.phrase(toks[0]).det != "a" && !st.expert[n.one]
 	return f
 }
+
+// dwelling are the groups of places of which one shuts the other out. A wood
+// may lie in a valley, and both may be about.
+var dwelling = set("shelter grand town room")
 
 // oneBeing looks for signs that the mentions of a noun mean several beings: an
 // old one and a young one.

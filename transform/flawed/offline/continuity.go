@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import "strings"
+
+// A flip is a plot hole only if the new value cannot be another individual's:
+// a second fox may come by later, another tree may stand by another road. The
+// rules of this file ask that the thing of act 1 and that of the first flip be
+// the same beyond doubt.
+
+// Sentences that may lie between the last mention that stays and the first that
+// flips.
+const (
+	sameScene = 40 // nothing went by in between
+	closeBy   = 6  // servants, of whom a house has one of each kind
+	tight     = 12 // beings and things of which any scene may hold a second one
+)
+
+// beings are the categories of heads.tsv and the groups of nouns.tsv whose
+// members come and go by themselves.
+var beings = set("person folk mount cattle pet wild bird scaled house yard herd riding song hawk cold fish insect beast wood small")
+
+// strays are what stands or lies about in more than one place.
+var strays = set("tree flower fruit plant land water vehicle boat feather pebble egg")
+
+// continuous reports that the first mention behind act 1 must mean what the
+// last one before it meant.
+func (st *Story) continuous(f *Flip, act2 int) bool {
+	last, now, before := -1, -1, 0
+	for i, c := range f.Changes {
+		if c.Start < act2 {
+			last = i
+			before++
+		} else if now < 0 {
+			now = i
+		}
+	}
+	if last < 0 || now < 0 {
+		return false
+	}
+	a, b := f.Changes[last], f.Changes[now]
+	switch f.Class {
+	case "species", "role", "object", "place", "name":
+	case "colour", "material", "quality", "direction":
+		if !beings[f.group] && !strays[f.group] {
+			// A garment or a door stays its owner's, unless time goes by and
+			// nobody says whose it is.
+			return before >= 2 || a.poss && b.poss || !st.timeBetween(a.Sent, b.Sent)
+		}
+	default:
+		return true // numbers, times and features have rules of their own
+	}
+	gap, skip := b.Sent-a.Sent, st.timeBetween(a.Sent, b.Sent)
+	switch {
+	case gap > sameScene:
+		return false
+	case f.group == "kin":
+		return false // whoever has a stepmother may have an aunt
+	case f.group == "inn" && (skip || gap > closeBy):
+		return false // a palace has a steward beside its coachman
+	case f.Class == "name":
+		return before >= 4 || before >= 2 && !skip
+	case skip && (before < 3 || gap > tight || strays[f.group] || f.Class == "object"):
+		return false // only one who has been there all the time is still there
+	case b.Speech:
+		return false // who speaks may mean another one
+	}
+	for _, c := range f.Changes[now:] {
+		if st.listed(st.tokenAt(c.End - 1)) {
+			return false
+		}
+	}
+	if beings[f.group] || f.Class == "species" || f.Class == "role" {
+		for i := a.Sent; i <= b.Sent; i++ {
+			if st.sentHas(i, deathWords) {
+				return false
+			}
+		}
+	}
+	limit := tight
+	if b.poss && a.poss || f.Class == "place" || before >= 3 {
+		limit = sameScene / 2
+	}
+	return gap <= limit && !st.again(a.Sent, b.Sent)
+}
+
+// again reports that sentence b tells what sentence a told, of the next one in
+// a row: up came a dog and ran off, up came a cat and ran off.
+func (st *Story) again(a, b int) bool {
+	if a == b {
+		return false
+	}
+	x, y := st.wordsIn(a), st.wordsIn(b)
+	same := 0
+	for same < len(x) && same < len(y) && x[same].w == y[same].w {
+		same++
+	}
+	return same >= 2 && len(x) > 4 && x[len(x)-1].w == y[len(y)-1].w
+}
+
+// timeBetween reports that time goes by, or a new part of the text starts,
+// between sentences a and b.
+func (st *Story) timeBetween(a, b int) bool {
+	for i := a; i < b; i++ {
+		if st.verse[i] && i > a || strings.Count(st.gap(i), "\n") > 2 {
+			return true
+		}
+		if st.timeStarts(i+1) || i > a && st.spends(i) >= someTime {
+			return true
+		}
+	}
+	return st.spends(b) >= someTime
+}
+
+// gap returns what stands between sentences i and i+1.
+func (st *Story) gap(i int) string { return st.Text[st.Sents[i].End:st.Sents[i+1].Start] }
+
+// timeStarts reports a sentence that opens a later scene: "One day", "The next
+// morning".
+func (st *Story) timeStarts(i int) bool {
+	if next := st.wordsIn(i); len(next) == 0 || next[0].speech {
+		return false
+	}
+	switch st.pauseAt(i) {
+	case overnight, someTime, longTime:
+		return true
+	}
+	w := st.wordsIn(i)
+	for k := 0; k < len(w) && k < 8; k++ {
+		if later[w[k].w] && !w[k].speech {
+			return true
+		}
+	}
+	return false
+}
+
+// later are words at the head of a sentence that let time go by.
+var later = set("years months weeks year month week days meanwhile winter summer spring autumn tomorrow morrow later afterwards")
+
+// listed reports that the noun at token t is one of a list: the eagle, the hawk
+// and the owl.
+func (st *Story) listed(t int) bool {
+	sent := st.toks[t].sent
+	opens := func(k int) bool {
+		if k >= len(st.toks) || st.toks[k].sent != sent || st.toks[k].sep != "" && st.toks[k].sep != "," {
+			return false
+		}
+		w := st.toks[k].w
+		return w == "a" || w == "an" || w == "the" || numberWords[w] > 0 || lexicon().words["determiner"][w] || lexicon().noun[w]
+	}
+	if n := t + 1; n < len(st.toks) && st.toks[n].sent == sent {
+		x := st.toks[n]
+		and := x.w == "and" || x.w == "or" || x.w == "nor"
+		switch {
+		case x.sep == "" && and && opens(n+1):
+			return true
+		case x.sep == "," && (opens(n) && !st.says(n) || and && opens(n+1) && st.shortList(n+1)):
+			return true
+		}
+	}
+	p := st.phrase(t)
+	from := t
+	if p.dtok >= 0 {
+		from = p.dtok
+	} else if len(p.mods) > 0 {
+		from = p.mods[0]
+	}
+	if from == 0 || st.toks[from-1].sent != sent {
+		return false
+	}
+	k := from - 1
+	switch w := st.toks[k].w; {
+	case (w == "and" || w == "or" || w == "nor") && st.toks[from].sep == "":
+		k--
+	case st.toks[from].sep == ",":
+	default:
+		return false
+	}
+	if k < 0 || st.toks[k].sent != sent {
+		return false
+	}
+	w := st.toks[k].w
+	return lexicon().noun[w] || lexicon().heads[w].one != "" || st.toks[k].upper && !st.toks[k].head && w != "i"
+}
+
+// says reports that a clause, not a list, goes on at token k: its noun phrase
+// is followed by a verb.
+func (st *Story) says(k int) bool {
+	for j := k + 1; j < len(st.toks) && j <= k+4 && st.toks[j].sent == st.toks[k].sent && st.toks[j].sep == ""; j++ {
+		if w := st.toks[j].w; w == "and" || w == "or" {
+			return false
+		}
+		if lexicon().words["verb"][st.toks[j].w] || strings.HasSuffix(st.toks[j].w, "ed") {
+			return true
+		}
+	}
+	return false
+}
+
+// shortList reports that the noun phrase at token k ends its clause without a
+// verb.
+func (st *Story) shortList(k int) bool { return !st.says(k) }
+
+// generic are words beside which "a boat" is no boat: he was skilled with one.
+var generic = set("skill skilled skilful skillful handy able knack learn learned learnt teach taught manage craft fond accustomed usually always every often whenever any each sort kind handle handling")
+
+// variant reports that the story also writes the noun in another way:
+// mill-stone or mill stone beside millstone.
+func (st *Story) variant(one string) bool {
+	bare := strings.ReplaceAll(one, "-", "")
+	for w := range st.at {
+		x := strings.TrimSuffix(w, "'s")
+		if x == one {
+			continue
+		}
+		if y := strings.ReplaceAll(x, "-", ""); (y == bare || y == bare+"s") && (strings.Contains(x, "-") || strings.Contains(one, "-")) {
+			return true
+		}
+	}
+	if len(bare) < 6 {
+		return false
+	}
+	for i := 1; i < len(st.toks); i++ {
+		t := st.toks[i]
+		if a := st.toks[i-1]; t.sent == a.sent && t.sep == "" && len(a.w) < len(bare) && strings.HasPrefix(bare, a.w) {
+			if two := a.w + strings.TrimSuffix(t.w, "'s"); two == bare || two == bare+"s" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// misfits reports a preposition before a mention that does not go with every
+// noun of its class: up the tower, on the barrel, across the village.
+func (st *Story) misfits(n noun, p phrase) bool {
+	k := p.dtok - 1
+	if p.dtok <= 0 || st.toks[k].sent != st.toks[p.head].sent || st.toks[p.dtok].sep != "" {
+		return false
+	}
+	switch w := st.toks[k].w; {
+	case n.class != "place" && n.class != "object":
+		return false
+	case surface[w]:
+		return true
+	case inward[w]:
+		return n.class == "object" && n.group != "hold" && n.group != "vessel"
+	}
+	return false
+}
+
+var (
+	surface = set("on upon onto over across along up down under underneath beneath atop astride between among")
+	inward  = set("in into inside within through")
+)

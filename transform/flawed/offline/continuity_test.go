@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPrecision: each row is a kind of candidate that readers found to be no
+// plot hole, beside the nearest one that is.
+func TestPrecision(t *testing.T) {
+	filler := strings.Repeat("They talked of this and that for long. ", 14)
+	for _, c := range []struct {
+		name, text string
+		class, old string
+		fits       bool
+	}{
+		{"a dwelling", "They came to a hut. In the hut it was still.\n##\nShe went back to the hut.", "place", "hut", true},
+		{"open land", "They came to a moor. The moor was still.\n##\nShe went back to the moor.", "place", "moor", false},
+		{"a wood may lie in a valley", "They came to a wood. The wood was still.\n##\nShe went back to the wood.", "place", "wood", false},
+		{"on a place", "They came to a tower. In the tower it was still.\n##\nShe stood upon the tower.", "place", "tower", false},
+
+		{"same scene", "He met a fox in the lane. The fox bowed.\n##\nThen the fox laughed.", "species", "fox", true},
+		{"another day", "He met a fox in the lane. The fox bowed.\n##\nOne day the fox laughed.", "species", "fox", false},
+		{"far away", "He met a fox in the lane. The fox bowed.\n##\n" + filler + "Then the fox laughed.", "species", "fox", false},
+		{"a list", "He met an eagle in the lane. The eagle bowed.\n##\nThen the eagle, the king and the rest laughed.", "species", "eagle", false},
+		{"only spoken of", "He met a fox in the lane. The fox bowed.\n##\n\"Where is the fox?\" he asked. Then the fox laughed.", "species", "fox", false},
+		{"dead", "He met a fox in the lane. The fox bowed.\n##\nThe fox was dead.", "species", "fox", false},
+		{"told again of the next", "He met a hen. Up came a dog and ran off with the candles.\n##\nUp came the dog and ran off with the candles.", "species", "dog", false},
+		{"a tree after years", "Before the door grew a beech. The beech was tall.\n##\nMany years after the beech fell.", "species", "beech", false},
+		{"a boat after years", "He had a boat. The boat was good.\n##\nMany years after they sat by the boat.", "object", "boat", false},
+		{"skill is no boat", "He had learned to steer a boat. The boat was good.\n##\nHe sat by the boat.", "object", "boat", false},
+		{"in a thing that holds", "He found a basket. The basket was heavy.\n##\nHe looked in the basket.", "object", "basket", true},
+		{"on a thing", "He found a chest. The chest was heavy.\n##\nHe sat on the chest.", "object", "chest", false},
+		{"spelt in two ways", "He found a millstone. The millstone was big. A mill-stone is heavy.\n##\nHe went to the millstone.", "object", "millstone", false},
+
+		{"another woman", "There was a witch in the town. The witch was old.\n##\nThen the witch laughed.", "role", "witch", false},
+		{"another relative", "She had an aunt. Her aunt was old.\n##\nThen her aunt laughed.", "role", "aunt", false},
+		{"a trade", "There was a cobbler in the town. The cobbler was poor.\n##\nThen the cobbler laughed.", "role", "cobbler", true},
+		{"a second servant", "There was a coachman. The coachman was old.\n##\n" + strings.Repeat("They talked. ", 8) + "Then the coachman laughed.", "role", "coachman", false},
+
+		{"a second mule", "He had a white mule. It was good.\n##\nOne day the white mule fell.", "colour", "white", false},
+		{"the same mule", "He had a white mule. It was good.\n##\nThen the white mule fell.", "colour", "white", true},
+		{"a cap keeps its colour", "A farmer wore a green cap. He liked the green cap.\n##\nOne day he put on the green cap.", "colour", "green", true},
+		{"stated later", "\"Bring me a sword,\" he said. He got the sword. The sword was heavy.\n##\nHe laid the sword down.", "object", "sword", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st, act2 := read(t, c.text)
+			fits := false
+			for _, f := range st.Flips(heroes) {
+				fits = fits || f.Class == c.class && f.Old == c.old && st.Fits(f, act2)
+			}
+			if fits != c.fits {
+				t.Errorf("fits: %v, want %v; turned down: %q", fits, c.fits, st.refused)
+			}
+		})
+	}
+}
+
+// TestNewNames: which names may be flipped and borrowed.
+func TestNewNames(t *testing.T) {
+	story := func(name, kind string) string {
+		return strings.NewReplacer("Ralf", name, "boy", kind).Replace("There was a boy called Ralf. Ralf said that he was cold. Somebody gave Ralf his coat, and he thanked them, and he went.\n##\nThe road was long. At night Ralf came home, and he was glad of his supper, and so was Ralf.")
+	}
+	for _, c := range []struct {
+		name, text string
+		to         []Person
+		want       string
+	}{
+		{"a given name", story("Ralf", "boy"), []Person{{Name: "Osmund", Gender: "m", Stories: 1}}, "Osmund"},
+		{"of two stories", story("Ralf", "boy"), []Person{{Name: "Bricriu", Gender: "m", Stories: 2}}, "Bricriu"},
+		{"of one story", story("Ralf", "boy"), []Person{{Name: "Bricriu", Gender: "m", Stories: 1}}, ""},
+		{"a nickname", story("Ralf", "boy"), []Person{{Name: "Redhead", Gender: "m", Stories: 5}, {Name: "Scrapefoot", Gender: "m", Stories: 5}}, ""},
+		{"another gender", story("Ralf", "boy"), []Person{{Name: "Brida", Gender: "f", Stories: 5}}, ""},
+		{"who is called for his hair", story("Redhead", "boy"), heroes, ""},
+		{"a dog's name", story("Ralf", "dog"), heroes, ""},
+		{"nobody says who it is", story("Quillon", "something"), heroes, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st, act2 := read(t, c.text)
+			got := ""
+			for _, f := range st.Flips(c.to) {
+				if f.Class == "name" && st.Fits(f, act2) {
+					got = f.New
+				}
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q; turned down: %q", got, c.want, st.refused)
+			}
+		})
+	}
+}
+
+// TestEvidenceStates: a question or a wish states nothing.
+func TestEvidenceStates(t *testing.T) {
+	st, act2 := read(t, "He had a white mule. If the white mule could speak! Was it the white mule? The white mule was good.\n##\nThen the white mule fell.")
+	for _, f := range st.Flips(nil) {
+		if got := f.Evidence(act2); !slices.Equal(got, []int{0, 3}) {
+			t.Errorf("evidence %v", got)
+		}
+		return
+	}
+	t.Errorf("no flip: %q", st.refused)
+}
+
+// TestNoBridge: where no time goes by, and for what changes in no plain way,
+// nothing is explained.
+func TestNoBridge(t *testing.T) {
+	for name, s := range map[string]string{
+		"no time": "A farmer wore a green cap. He liked the green cap.\n##\nHe walked about for some while.\n\nHe put on the green cap.",
+		"a beast": "He kept a fox. The fox was old, and the fox was kind.\n##\nOne day he went to town.\n\nThe fox laughed.",
+		"a name":  "There was a boy called Ralf. Ralf said that he was cold. His mother gave Ralf his coat, and he thanked her, and he went.\n##\nOne day it rained.\n\nRalf came home, and he was glad of his supper, and so was Ralf.",
+	} {
+		st, act2 := read(t, s)
+		flips := st.Flips(heroes)
+		if len(flips) == 0 {
+			t.Errorf("%s: no flip: %q", name, st.refused)
+		}
+		for _, f := range flips {
+			if _, words, ok := st.Bridge(f, act2); ok {
+				t.Errorf("%s: %s", name, words)
+			}
+		}
+	}
+}
