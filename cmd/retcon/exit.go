@@ -77,6 +77,12 @@ func classify(err error) (code int, hint string) {
 	case errors.Is(err, fs.ErrNotExist):
 		return exitInput, ""
 	}
+	var path *fs.PathError
+	var link *os.LinkError
+	var errno syscall.Errno
+	if errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &errno) {
+		return exitDisk, "" // the file system's word, not a bug: a file where a folder should be, no permission, ...
+	}
 	return exitBug, ""
 }
 
@@ -105,12 +111,20 @@ func interruptible(parent context.Context) (context.Context, func()) {
 		}
 		fmt.Fprintln(os.Stderr, "retcon: interrupted; finishing what is in flight (again to stop at once)")
 		drain()
-		select {
-		case <-signals:
-			os.Exit(exitInterrupted)
-		case <-time.After(drainTime):
-			cancel()
-		case <-done:
+		cancelled := false
+		for {
+			select {
+			case <-signals:
+				os.Exit(exitInterrupted)
+			case <-time.After(drainTime):
+				if cancelled { // something does not look at its context
+					os.Exit(exitInterrupted)
+				}
+				cancel()
+				cancelled = true
+			case <-done:
+				return
+			}
 		}
 	}()
 	var once bool

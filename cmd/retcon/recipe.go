@@ -12,8 +12,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -98,8 +101,15 @@ const defaultMaxBad = 0.05
 // value out of range are errors that name file and key.
 func parseRecipe(name string, data []byte) (schemas.Recipe, error) {
 	r := schemas.DefaultRecipe()
-	if len(bytes.TrimSpace(data)) == 0 {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
 		return r, fmt.Errorf("%s: the recipe is empty", name)
+	case len(data) > maxRecipe:
+		return r, fmt.Errorf("%s: %d bytes; a recipe is one page, at most %d", name, len(data), maxRecipe)
+	}
+	if err := plainYAML(data); err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
 	}
 	js, err := yaml.YAMLToJSON(data)
 	if err != nil {
@@ -113,7 +123,45 @@ func parseRecipe(name string, data []byte) (schemas.Recipe, error) {
 	if err := dec.Decode(&r); err != nil {
 		return r, fmt.Errorf("%s: %w", name, err)
 	}
+	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
+		return r, fmt.Errorf("%s: date: there is no day %s", name, r.Date)
+	}
 	return r, nil
+}
+
+// maxRecipe is the size of a recipe in bytes.
+const maxRecipe = 1 << 20
+
+// plainYAML refuses what a recipe never needs: aliases, by which a few lines
+// can stand for more than any memory holds.
+func plainYAML(data []byte) error {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return errors.New(yaml.FormatError(err, false, true))
+	}
+	var found aliases
+	for _, doc := range file.Docs {
+		if doc.Body != nil {
+			ast.Walk(&found, doc.Body)
+		}
+	}
+	if found.at != nil {
+		return fmt.Errorf("line %d: a recipe takes no YAML aliases; write the value out", found.at.GetToken().Position.Line)
+	}
+	return nil
+}
+
+type aliases struct{ at ast.Node }
+
+// Visit stops at the first alias.
+func (a *aliases) Visit(n ast.Node) ast.Visitor {
+	if n.Type() == ast.AliasType || n.Type() == ast.MergeKeyType {
+		if a.at == nil {
+			a.at = n
+		}
+		return nil
+	}
+	return a
 }
 
 // overlay lays settings over defaults; a key the defaults do not have is an
@@ -172,7 +220,11 @@ func validateJSON(schema string, doc []byte) error {
 	var walk func(e *jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
 		if len(e.Causes) == 0 {
-			lines = append(lines, strings.Join(e.InstanceLocation, ".")+": "+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+			at := strings.Join(e.InstanceLocation, ".")
+			if at != "" {
+				at += ": "
+			}
+			lines = append(lines, at+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 		}
 		for _, cause := range e.Causes {
 			walk(cause)
