@@ -11,8 +11,8 @@ import (
 //go:embed jsonschema/*.json
 var jsonSchemas embed.FS
 
-// JSONSchemaNames lists the records that have a JSON Schema: files that people
-// write by hand or with other tools.
+// JSONSchemaNames lists the records that have a JSON Schema: what people write
+// by hand or with other tools, and what they read of a workspace or a release.
 func JSONSchemaNames() []string {
 	entries, err := jsonSchemas.ReadDir("jsonschema")
 	if err != nil {
@@ -26,7 +26,7 @@ func JSONSchemaNames() []string {
 }
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of a record by name:
-// recipe, prediction, vote, example.
+// recipe, prediction, vote, example, story, draft and so on.
 func JSONSchema(name string) ([]byte, error) {
 	b, err := jsonSchemas.ReadFile("jsonschema/" + name + ".json")
 	if err != nil {

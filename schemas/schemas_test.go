@@ -24,6 +24,13 @@ var described = map[string]reflect.Type{
 	"prediction": reflect.TypeFor[Prediction](),
 	"vote":       reflect.TypeFor[Vote](),
 	"example":    reflect.TypeFor[Example](),
+	"story":      reflect.TypeFor[Story](),
+	"draft":      reflect.TypeFor[Draft](),
+	"dropped":    reflect.TypeFor[Dropped](),
+	"duplicate":  reflect.TypeFor[Duplicate](),
+	"prompt":     reflect.TypeFor[Prompt](),
+	"finding":    reflect.TypeFor[Finding](),
+	"manifest":   reflect.TypeFor[Manifest](),
 }
 
 func TestNoDrift(t *testing.T) {
