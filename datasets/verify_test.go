@@ -311,14 +311,19 @@ func TestFlips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	var total int
-	for n, b := range keep {
-		names = append(names, n)
-		total += len(b)
-	}
-	slices.Sort(names)
 	for level, what := range []string{"as it is", "sums and manifest hashes made again", "card and all sidecars made again"} {
+		// A file that the forger makes again is not damaged: flips go to those
+		// that stay as they were flipped.
+		var names []string
+		total := 0
+		for n, b := range keep {
+			if level >= hashes && n == SumsFile || level == sidecar2 && n != ManifestFile && !strings.HasPrefix(n, "data/") {
+				continue
+			}
+			names = append(names, n)
+			total += len(b)
+		}
+		slices.Sort(names)
 		r := rand.New(rand.NewPCG(*flipsSeed, uint64(level)))
 		found, same := 0, 0
 		for i := range *flips {

@@ -24,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -40,8 +41,20 @@ func main() {
 	python := flag.String("python", "python3", "interpreter with pyarrow, polars and duckdb")
 	rows := flag.Int("rows", 200_000, "rows")
 	rounds := flag.Int("rounds", 3, "rounds")
+	profile := flag.String("cpuprofile", "", "write a CPU profile of our own part to this file")
 	dir := flag.String("dir", "", "folder to work in; default: a temporary one")
 	flag.Parse()
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			log.Fatal(err)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	if *dir == "" {
 		var err error
 		if *dir, err = os.MkdirTemp("", "retcon-bench-"); err != nil {
@@ -50,7 +63,8 @@ func main() {
 		defer os.RemoveAll(*dir)
 	}
 	if err := bench(*python, *dir, *rows, *rounds); err != nil {
-		log.Fatal(err)
+		log.Print(err) // not Fatal: the profile is written and the folder removed
+		return
 	}
 }
 
