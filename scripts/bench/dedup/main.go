@@ -33,7 +33,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/retcon-bench/retcon/schemas"
@@ -389,8 +388,8 @@ func live(f *os.File, set dedup.Settings) (int64, error) {
 // usage returns the processor time in seconds and the peak resident bytes. The
 // peak of getrusage would be inherited from the process that started this one.
 func usage() (cpu float64, peak int64) {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+	cpu, err := processorTime()
+	if err != nil {
 		log.Fatal(err)
 	}
 	status, err := os.ReadFile("/proc/self/status")
@@ -401,6 +400,5 @@ func usage() (cpu float64, peak int64) {
 	if _, err := fmt.Sscan(rest, &peak); err != nil {
 		log.Fatal("peak memory: ", err)
 	}
-	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
-	return seconds(r.Utime) + seconds(r.Stime), peak << 10
+	return cpu, peak << 10
 }
