@@ -18,7 +18,6 @@ type finder struct {
 	starts []int // bytes
 	folded string
 	back   []int // folded byte -> story byte
-	words  [][]string
 }
 
 func newFinder(story string) *finder {

@@ -207,8 +207,8 @@ type fault struct {
 	// Reason codes that must be among those set aside, as stage/reason.
 	reasons []string
 	// What must be left of the one good item.
-	survives                            bool
-	counterfactual, resolved, mayDiffer bool
+	survives                 bool
+	counterfactual, resolved bool
 }
 
 // at changes the text of one stage, in all samples.

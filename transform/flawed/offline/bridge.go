@@ -170,9 +170,6 @@ func (st *Story) pauseAt(i int) pause {
 	return noPause
 }
 
-// oneParagraph reports a text without lines.
-func (st *Story) oneParagraph() bool { return strings.Count(st.Text, "\n") < 6 }
-
 // whens say when it happened; without a pause the narrator looks back.
 var whens = map[pause][]string{
 	noPause:   {"Now it must be told that in the meantime", "In the meantime, as should be said here,", "By this time, it must be said,"},

@@ -96,13 +96,13 @@ func TestNewNames(t *testing.T) {
 // TestEvidenceStates: a question or a wish states nothing.
 func TestEvidenceStates(t *testing.T) {
 	st, act2 := read(t, "He had a white mule. If the white mule could speak! Was it the white mule? The white mule was good.\n##\nThen the white mule fell.")
-	for _, f := range st.Flips(nil) {
-		if got := f.Evidence(act2); !slices.Equal(got, []int{0, 3}) {
-			t.Errorf("evidence %v", got)
-		}
-		return
+	flips := st.Flips(nil)
+	if len(flips) == 0 {
+		t.Fatalf("no flip: %q", st.refused)
 	}
-	t.Errorf("no flip: %q", st.refused)
+	if got := flips[0].Evidence(act2); !slices.Equal(got, []int{0, 3}) {
+		t.Errorf("evidence %v", got)
+	}
 }
 
 // TestNoBridge: where no time goes by, and for what changes in no plain way,

@@ -24,7 +24,6 @@ type Story struct {
 	verse []bool           // by sentence
 	words int
 
-	coll   string
 	expert map[string]bool // nouns of experts' answers, see Experts
 
 	refused []string // candidates turned down, with reasons
@@ -247,20 +246,6 @@ func (st *Story) plain(t int) bool {
 		}
 	}
 	return true
-}
-
-// sentenceAt returns the sentence that byte i stands in.
-func (st *Story) sentenceAt(i int) int {
-	lo, hi := 0, len(st.Sents)
-	for lo+1 < hi {
-		mid := (lo + hi) / 2
-		if st.Sents[mid].Start <= i {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
 }
 
 // tokenAt returns the first token that ends behind byte i.
