@@ -12,8 +12,9 @@
 //  3. [Draft]: a story, one fact of its first act, and every variant made
 //     from the two ([Variant]), with gold sentences.
 //  4. [Example]: one released row, publishable alone.
-//  5. [Prompt], [Generated], [Finding]: ConStory-Bench prompts, the stories
-//     written to them, and the contradictions found in stories.
+//  5. [Prompt], [Generated], [Finding], [Diagnostic]: ConStory-Bench prompts, the stories
+//     written to them, the contradictions found in stories, and stories whose
+//     contradictions are known.
 //  6. [Prediction], [Vote]: what a model and what people said of an example.
 //  7. [StepManifest], [Manifest]: what a step and what a release did.
 //  8. [Recipe]: a data set's story on one page.

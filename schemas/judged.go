@@ -2,8 +2,6 @@
 
 package schemas
 
-import "encoding/json"
-
 // Prediction is what a system said of one example. It is bound to the row's
 // id and text, and names release and digest; gold is never in it.
 type Prediction struct {
@@ -120,21 +118,4 @@ type Prompt struct {
 type Element struct {
 	Role string `json:"role"` // premise, opening, outline, ending, character, setting
 	Span
-}
-
-// Generated is a story that a system wrote to a prompt.
-type Generated struct {
-	ID              int             `json:"id"`
-	PromptID        string          `json:"prompt_id"`
-	Language        string          `json:"language"`
-	TaskType        string          `json:"task_type"`
-	Prompt          string          `json:"prompt"`
-	ModelName       string          `json:"model_name"`
-	GeneratedStory  *string         `json:"generated_story"`
-	GenerationError *string         `json:"generation_error"`
-	Outcome         string          `json:"outcome"`
-	Words           int             `json:"words"`
-	StoryID         string          `json:"story_id"` // the source's, for summaries and adaptations
-	LogProbs        json.RawMessage `json:"logprobs,omitempty"`
-	Provenance      []Provenance    `json:"provenance"`
 }

@@ -31,6 +31,8 @@ var described = map[string]reflect.Type{
 	"prompt":     reflect.TypeFor[Prompt](),
 	"finding":    reflect.TypeFor[Finding](),
 	"manifest":   reflect.TypeFor[Manifest](),
+	"generated":  reflect.TypeFor[Generated](),
+	"diagnostic": reflect.TypeFor[Diagnostic](),
 }
 
 func TestNoDrift(t *testing.T) {
