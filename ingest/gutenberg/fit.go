@@ -169,8 +169,14 @@ func (d *doc) speeches() (n, of int) {
 			s = s[1:]
 		}
 		// ALGERNON. Did you hear ...; Algernon. [Languidly.]; NAME (aside): ...
-		dot := strings.IndexAny(s[:min(len(s), 32)], ".:")
-		if dot < 2 || !capital(s) {
+		if !capital(s) {
+			continue
+		}
+		dot := 0
+		for most := min(len(s), 32); dot < most && s[dot] != '.' && s[dot] != ':'; {
+			dot++
+		}
+		if dot < 2 || dot == min(len(s), 32) {
 			continue
 		}
 		name := s[:dot]

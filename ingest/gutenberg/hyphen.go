@@ -3,7 +3,10 @@
 package gutenberg
 
 import (
+	"math/bits"
 	"strings"
+
+	"github.com/retcon-bench/retcon/ingest/internal/prose"
 )
 
 // A hyphen at a line's end may belong to the word ("well-known") or to the
@@ -54,11 +57,12 @@ func (d *doc) findHyphens() *hyphens {
 	var pairs [][2]string
 	// Which three letters wanted words begin with, so that nearly all words of
 	// the text are passed over without a look-up.
-	var begins [1 << 15]bool
+	var begins [1 << 15 / 64]uint64
 	want := func(w string) {
 		if count[w] == nil {
 			count[w] = new(int)
-			begins[begin(w)] = true
+			b := begin(w)
+			begins[b/64] |= 1 << (b % 64)
 		}
 	}
 	for i := 0; i+1 < len(d.lines); i++ {
@@ -77,27 +81,35 @@ func (d *doc) findHyphens() *hyphens {
 		return h
 	}
 	var buf [64]byte
+	wanted := func(w string) bool {
+		b := begin(w)
+		return begins[b/64]>>(b%64)&1 != 0
+	}
+	witness := func(s string, at int) {
+		k := at
+		for k < len(s) && k-at < len(buf) && (letters[s[k]] || s[k] == '-' && k+1 < len(s) && letters[s[k+1]]) {
+			if buf[k-at] = s[k]; s[k] != '-' {
+				buf[k-at] |= 0x20
+			}
+			k++
+		}
+		if c := count[string(buf[:k-at])]; c != nil && !(k == len(s)-1 && s[k] == '-') {
+			*c++
+		}
+	}
 	for i := range d.lines {
 		s := d.str(i)
-		// From blank to blank: a word behind a quote or dash is one witness
-		// less, no more.
-		for at := 0; at+3 <= len(s); {
-			if begins[begin(s[at:])] {
-				k := at
-				for k < len(s) && k-at < len(buf) && (letters[s[k]] || s[k] == '-' && k+1 < len(s) && letters[s[k+1]]) {
-					if buf[k-at] = s[k]; s[k] != '-' {
-						buf[k-at] |= 0x20
-					}
-					k++
-				}
-				if c := count[string(buf[:k-at])]; c != nil && !(k == len(s)-1 && s[k] == '-') {
-					*c++
+		// A word begins behind a blank: one behind a quote or dash is one
+		// witness less, no more.
+		if len(s) >= 3 && wanted(s) {
+			witness(s, 0)
+		}
+		for i := 0; i < len(s); i += 8 {
+			for m := prose.BlankMask(s, i); m != 0; m &= m - 1 {
+				if at := i + bits.TrailingZeros64(m)/8 + 1; at+3 <= len(s) && wanted(s[at:]) {
+					witness(s, at)
 				}
 			}
-			for at < len(s) && s[at] != ' ' {
-				at++
-			}
-			at++
 		}
 	}
 	for _, p := range pairs {

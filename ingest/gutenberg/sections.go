@@ -3,8 +3,11 @@
 package gutenberg
 
 import (
+	"math/bits"
 	"strings"
 	"unicode"
+
+	"github.com/retcon-bench/retcon/ingest/internal/prose"
 )
 
 // Some books have chapters on a subject, and in them many short pieces under
@@ -98,10 +101,7 @@ func (d *doc) names(from, to int) map[string]int {
 		before := "" // the last word of the line above
 		for l := b.first; l < b.last; l++ {
 			s := d.str(l)
-			for i := 0; i < len(s); i++ {
-				if !capitals[s[i]] || i > 0 && s[i-1] != ' ' {
-					continue
-				}
+			name := func(i int) {
 				k := i
 				for k < len(s) && s[k] != ' ' {
 					k++
@@ -115,7 +115,16 @@ func (d *doc) names(from, to int) map[string]int {
 						out[t]++
 					}
 				}
-				i = k
+			}
+			if s != "" && capitals[s[0]] {
+				name(0)
+			}
+			for i := 0; i < len(s); i += 8 {
+				for m := prose.BlankMask(s, i); m != 0; m &= m - 1 {
+					if at := i + bits.TrailingZeros64(m)/8 + 1; at < len(s) && capitals[s[at]] {
+						name(at)
+					}
+				}
 			}
 			before = lastWord(s)
 		}

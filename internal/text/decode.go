@@ -5,6 +5,7 @@ package text
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -110,16 +111,15 @@ func decode(data []byte, declared string) Decoded {
 func decode1252(data []byte) string {
 	var b strings.Builder
 	b.Grow(len(data) + len(data)/32)
-	from := 0
-	for i, c := range data {
-		if c >= utf8.RuneSelf {
-			b.Write(data[from:i])
-			b.WriteString(text1252[c-utf8.RuneSelf])
-			from = i + 1
+	for {
+		n := asciiPrefix(data)
+		b.Write(data[:n])
+		if n == len(data) {
+			return b.String()
 		}
+		b.WriteString(text1252[data[n]-utf8.RuneSelf])
+		data = data[n+1:]
 	}
-	b.Write(data[from:])
-	return b.String()
 }
 
 // text1252 is rune1252 of the bytes from 80 on, in UTF-8.
@@ -185,19 +185,32 @@ func countSequences(data []byte) (bad, all int) {
 	if utf8.Valid(data) {
 		return 0, 0
 	}
-	for i := 0; i < len(data); {
-		if data[i] < utf8.RuneSelf {
-			i++
-			continue
+	for {
+		data = data[asciiPrefix(data):]
+		if len(data) == 0 {
+			return bad, all
 		}
-		n, ok := sequence(data[i:])
-		i += n
+		n, ok := sequence(data)
+		data = data[n:]
 		all++
 		if !ok {
 			bad++
 		}
 	}
-	return bad, all
+}
+
+// asciiPrefix returns how many bytes at the start of data are ASCII.
+func asciiPrefix(data []byte) int {
+	i := 0
+	for ; i+8 <= len(data); i += 8 {
+		if top := binary.LittleEndian.Uint64(data[i:]) & highBits; top != 0 {
+			return i + bits.TrailingZeros64(top)/8
+		}
+	}
+	for i < len(data) && data[i] < utf8.RuneSelf {
+		i++
+	}
+	return i
 }
 
 func repairUTF8(data []byte) Decoded {

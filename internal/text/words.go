@@ -4,6 +4,7 @@ package text
 
 import (
 	"iter"
+	"math/bits"
 	"unicode"
 	"unicode/utf8"
 )
@@ -36,19 +37,25 @@ func spaceAt(s string, i int) (n int, space bool) {
 // one, and so is a Chinese clause without blanks; see [WordsCJK].
 func Words(s string) int {
 	words := 0
-	before := uint8(1) // 1 after white space and at the start
+	before := uint64(1) // 1 after white space and at the start
 	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			// Without a branch: which byte ends a word is hard to predict.
-			now := asciiSpaceBit[c]
-			words += int(before &^ now)
-			before = now
-			i++
-			continue
+		if i+8 <= len(s) {
+			x := load8(s, i)
+			if x&highBits == 0 {
+				// Eight ASCII bytes at once, without a branch: which of them
+				// ends a word is hard to predict. The top bit of a byte says
+				// that it is white space, see asciiSpace.
+				space := ((x+(0x80-'\t')*eachByte)&^(x+(0x80-'\r'-1)*eachByte) |
+					(x+(0x80-0x1C)*eachByte)&^(x+(0x80-' '-1)*eachByte)) & highBits
+				words += bits.OnesCount64((space<<8 | before<<7) &^ space)
+				before = space >> 63
+				i += 8
+				continue
+			}
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		now := uint8(0)
-		if isSpace(r) {
+		n, space := spaceAt(s, i)
+		now := uint64(0)
+		if space {
 			now = 1
 		}
 		words += int(before &^ now)
@@ -58,35 +65,38 @@ func Words(s string) int {
 	return words
 }
 
-// asciiSpaceBit is asciiSpace as a number.
-var asciiSpaceBit = func() (t [utf8.RuneSelf]uint8) {
-	for c, space := range asciiSpace {
-		if space {
-			t[c] = 1
-		}
-	}
-	return t
-}()
+// Masks for eight bytes in a word.
+const (
+	eachByte = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+// load8 returns the eight bytes of s from i on, the first one lowest.
+func load8(s string, i int) uint64 {
+	_ = s[i+7]
+	return uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+		uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+}
 
 // WordRanges yields the byte ranges of the words of s, as Words counts them.
 func WordRanges(s string) iter.Seq[Range] {
 	return func(yield func(Range) bool) {
-		start := -1
 		for i := 0; i < len(s); {
 			n, space := spaceAt(s, i)
-			switch {
-			case space && start >= 0:
-				if !yield(Range{start, i}) {
-					return
-				}
-				start = -1
-			case !space && start < 0:
-				start = i
+			if space {
+				i += n
+				continue
 			}
-			i += n
-		}
-		if start >= 0 {
-			yield(Range{start, len(s)})
+			start := i
+			for !space {
+				if i += n; i == len(s) {
+					break
+				}
+				n, space = spaceAt(s, i)
+			}
+			if !yield(Range{start, i}) {
+				return
+			}
 		}
 	}
 }

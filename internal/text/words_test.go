@@ -92,3 +92,34 @@ func TestWordRanges(t *testing.T) {
 		break // the iterator stops when asked to
 	}
 }
+
+// Eight bytes at once must count as one character at a time does.
+func TestWordsProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOfN(rapid.OneOf(
+			rapid.RuneFrom([]rune(" \t\n\r\v\f\x00\x08\x0e\x1b\x1c\x1f!~\x7f")),
+			rapid.RuneFrom([]rune("a\u0085\u00a0é\u2003—あ"))), 0, 40).Draw(t, "s"))
+		want, in := 0, false
+		for _, r := range s {
+			if space := isSpace(r); space {
+				in = false
+			} else if !in {
+				in = true
+				want++
+			}
+		}
+		if got := Words(s); got != want {
+			t.Fatalf("Words(%q) = %d, want %d", s, got, want)
+		}
+		n := 0
+		for r := range WordRanges(s) {
+			if w := r.Of(s); w == "" || strings.IndexFunc(w, isSpace) >= 0 {
+				t.Fatalf("WordRanges(%q) gives %q", s, w)
+			}
+			n++
+		}
+		if n != want {
+			t.Fatalf("WordRanges(%q) gives %d words, want %d", s, n, want)
+		}
+	})
+}

@@ -320,32 +320,80 @@ func (b *Builder) Fill(s *schemas.Story) {
 // Scan counts the code points of s, which is valid UTF-8, and reports whether
 // two blanks stand side by side in it. It works on eight bytes at once.
 func Scan(s string) (runes int, double bool) {
-	const ones = 0x0101010101010101
-	const tops = 0x8080808080808080
 	i := 0
 	last := uint64(0) // top bit: the byte before is a blank
 	for ; i+8 <= len(s); i += 8 {
-		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		x := load8(s, i)
 		// Continuation bytes are 10xxxxxx.
 		runes += 8 - bits.OnesCount64(x&tops&^(x<<1))
-		// Zero bytes of y are blanks; this marks each exactly.
-		y := x ^ 0x20*ones
-		z := ^((y&^tops + 0x7F*ones) | y | 0x7F*ones)
+		z := blanks(x)
 		if z&(z<<8|last>>56) != 0 {
 			double = true
 		}
 		last = z & (0x80 << 56)
 	}
-	blank := last != 0
+	if i < len(s) && len(s) >= 8 {
+		// The last bytes, with those before them shifted out: zeros, which are
+		// no blanks and count as code points.
+		gone := 8 - (len(s) - i)
+		x := load8(s, len(s)-8) >> (8 * gone)
+		runes += 8 - gone - bits.OnesCount64(x&tops&^(x<<1))
+		if z := blanks(x); z&(z<<8|last>>56) != 0 {
+			double = true
+		}
+		return runes, double
+	}
 	for ; i < len(s); i++ {
 		if s[i]&0xC0 != 0x80 {
 			runes++
 		}
-		if s[i] == ' ' && blank {
+		if s[i] == ' ' && i > 0 && s[i-1] == ' ' {
 			double = true
 		}
-		blank = s[i] == ' '
 	}
 	return runes, double
+}
+
+const (
+	ones = 0x0101010101010101
+	tops = 0x8080808080808080
+)
+
+// load8 returns the eight bytes of s from i on, the first one lowest.
+func load8(s string, i int) uint64 {
+	_ = s[i+7]
+	return uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+		uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+}
+
+// blanks sets the top bit of each byte of x that is a blank, and no other bit.
+func blanks(x uint64) uint64 {
+	y := x ^ 0x20*ones // its zero bytes are blanks
+	return ^((y&^tops + 0x7F*ones) | y | 0x7F*ones)
+}
+
+// BlankMask returns where blanks stand in the up to eight bytes of s from i on:
+// bit 8k+7 says that s[i+k] is one.
+func BlankMask(s string, i int) uint64 {
+	if i+8 > len(s) {
+		return lastBlanks(s, len(s)-i)
+	}
+	return blanks(load8(s, i))
+}
+
+// lastBlanks is BlankMask of the n bytes at the end of s, n < 8.
+func lastBlanks(s string, n int) uint64 {
+	if n <= 0 {
+		return 0
+	}
+	if len(s) >= 8 {
+		return blanks(load8(s, len(s)-8)) >> (8 * (8 - n))
+	}
+	m := uint64(0)
+	for k := range n {
+		if s[len(s)-n+k] == ' ' {
+			m |= 0x80 << (8 * k)
+		}
+	}
+	return m
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"pgregory.net/rapid"
+
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -129,4 +131,21 @@ func TestBuilder(t *testing.T) {
 	if n := fill(); n.Text != "" || n.Marks == nil {
 		t.Errorf("empty: %+v", n)
 	}
+}
+
+// TestBlankMask holds the mask of eight bytes against the plain look.
+func TestBlankMask(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOfN(rapid.SampledFrom([]byte(" !\x00\x1f@\xa0\xe2a")), 1, 24).Draw(t, "s"))
+		i := rapid.IntRange(0, len(s)-1).Draw(t, "i")
+		want := uint64(0)
+		for k := 0; k < 8 && i+k < len(s); k++ {
+			if s[i+k] == ' ' {
+				want |= 0x80 << (8 * k)
+			}
+		}
+		if got := BlankMask(s, i); got != want {
+			t.Fatalf("BlankMask(%q, %d) = %x, want %x", s, i, got, want)
+		}
+	})
 }
