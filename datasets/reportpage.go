@@ -81,7 +81,16 @@ func (in sidecarInput) funnel() report.Section {
 	if len(drops) > 0 {
 		s.Figures = append(s.Figures, report.Bars("Why records were set aside", drops, 0))
 	}
-	s.Tables = append(s.Tables, steps, reasons)
+	s.Tables = append(s.Tables, steps)
+	for _, st := range in.Steps {
+		if len(st.Stages) > 0 {
+			s.Figures = append(s.Figures, report.Funnel("Yield of "+st.Step+", stage by stage", st.Stages))
+			t := report.FunnelTable("Stages of "+st.Step, st.Stages)
+			t.Notes = []string{"Set aside are records that ended at a stage; parts, such as a fact or a variant, were set aside while their record went on."}
+			s.Tables = append(s.Tables, t)
+		}
+	}
+	s.Tables = append(s.Tables, reasons)
 	for _, n := range in.Notes {
 		s.Text = append(s.Text, "Note: "+n+".")
 	}

@@ -24,6 +24,40 @@ type StepManifest struct {
 	Reasons   []Count      `json:"reasons"` // drops by stage/reason, sorted
 	Counts    []Count      `json:"counts"`  // whatever else the step counts, sorted by name
 	Usage     []StageUsage `json:"usage"`
+	Stages    []StageYield `json:"stages"` // of a step that takes each record through stages, in their order; null for others
+}
+
+// StageYield is one stage of a funnel.
+type StageYield struct {
+	Stage   string        `json:"stage"`
+	In      int           `json:"in"`
+	Out     int           `json:"out"`     // may exceed in where a stage makes several records of one
+	Waiting int           `json:"waiting"` // records that an answer is missing for
+	Reasons []ReasonYield `json:"reasons"` // by name
+}
+
+// SetAside is how many records ended at the stage.
+func (y StageYield) SetAside() int {
+	n := 0
+	for _, r := range y.Reasons {
+		n += r.Records
+	}
+	return n
+}
+
+// ReasonYield says how often a stage set something aside for a reason.
+type ReasonYield struct {
+	Reason  string `json:"reason"`
+	Records int    `json:"records"` // that ended with it
+	Parts   int    `json:"parts"`   // of records that went on: a fact, a variant
+	// Examples are the first few, in reading order.
+	Examples []ReasonExample `json:"examples"`
+}
+
+// ReasonExample is one record, or part of one, that was set aside.
+type ReasonExample struct {
+	ID     string `json:"id"`
+	Detail string `json:"detail"`
 }
 
 // NamedHash is a name with a SHA-256 in hex.

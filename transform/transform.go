@@ -120,6 +120,13 @@ func Drop(reason, detail string, evidence ...schemas.KeyValue) error {
 // set aside, number of missing answers. The error stops the run and names
 // record and step.
 func Apply[In, Out any](ctx context.Context, s Step[In, Out], pass *Pass, in In) (outs []Out, dropped []schemas.Dropped, pending int, err error) {
+	outs, dropped, pending, _, err = apply(ctx, s, pass, in)
+	return outs, dropped, pending, err
+}
+
+// apply is Apply that also tells whether the last of dropped set the record
+// itself aside.
+func apply[In, Out any](ctx context.Context, s Step[In, Out], pass *Pass, in In) (outs []Out, dropped []schemas.Dropped, pending int, ended bool, err error) {
 	pass.stage = s.Name
 	n, waiting := len(pass.dropped), pass.pending
 	outs, err = s.Run(ctx, pass, in)
@@ -127,14 +134,14 @@ func Apply[In, Out any](ctx context.Context, s Step[In, Out], pass *Pass, in In)
 	switch {
 	case errors.As(err, &drop):
 		pass.SetAside(pass.ID, drop.Reason, drop.Detail, drop.Evidence...)
-		outs, err = nil, nil
+		outs, ended, err = nil, true, nil
 	case errors.Is(err, ErrPending):
 		pass.Await()
 		outs, err = nil, nil
 	case err != nil:
-		return nil, nil, 0, fmt.Errorf("%s: %s: %w", pass.ID, s.Name, err)
+		return nil, nil, 0, false, fmt.Errorf("%s: %s: %w", pass.ID, s.Name, err)
 	}
-	return outs, pass.dropped[n:], pass.pending - waiting, nil
+	return outs, pass.dropped[n:], pass.pending - waiting, ended, nil
 }
 
 var stepName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -175,14 +182,24 @@ type Env struct {
 type Outcome[T any] struct {
 	Outs    []T
 	Dropped []schemas.Dropped
-	Pending int // answers missing
+	// Ended says of each of Dropped whether it set a record aside; else a part
+	// of one, and the record went on.
+	Ended   []bool
+	Tallies []Tally // one a step, in the order of the list
+	Pending int     // answers missing
+}
+
+// Tally counts the records of one step.
+type Tally struct {
+	In, Out int
+	Waiting int // records that an answer is missing for, in whole or in part
 }
 
 // Chain takes one record through steps, depth first: what a step returns goes
 // on at once, so that a record set aside or waiting holds up nobody else, and
 // everything that can be asked is asked. Id names a record for its pass.
 func Chain[T any](ctx context.Context, env Env, steps []Step[T, T], id func(T) string, in T) (Outcome[T], error) {
-	var o Outcome[T]
+	o := Outcome[T]{Tallies: make([]Tally, len(steps))}
 	var walk func(i int, rec T) error
 	walk = func(i int, rec T) error {
 		if i == len(steps) {
@@ -190,11 +207,20 @@ func Chain[T any](ctx context.Context, env Env, steps []Step[T, T], id func(T) s
 			return nil
 		}
 		pass := NewPass(env.Seed, steps[i].Name, id(rec), env.Model, env.Log)
-		outs, dropped, pending, err := Apply(ctx, steps[i], pass, rec)
+		outs, dropped, pending, ended, err := apply(ctx, steps[i], pass, rec)
 		if err != nil {
 			return err
 		}
-		o.Dropped = append(o.Dropped, dropped...)
+		for k, d := range dropped {
+			o.Dropped = append(o.Dropped, d)
+			o.Ended = append(o.Ended, ended && k == len(dropped)-1)
+		}
+		t := &o.Tallies[i]
+		t.In++
+		t.Out += len(outs)
+		if pending > 0 {
+			t.Waiting++
+		}
 		o.Pending += pending
 		for _, out := range outs {
 			if err := walk(i+1, out); err != nil {

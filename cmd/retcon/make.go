@@ -5,8 +5,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
 	"github.com/retcon-bench/retcon/transform/flawed"
@@ -15,11 +17,14 @@ import (
 type makeCmd struct {
 	chainFlags
 	modelFlags
+	JSON bool   `name:"json" help:"Print the step's manifest as JSON; its stages are the funnel."`
+	SVG  string `name:"svg" help:"Draw the funnel into this file." placeholder:"FILE"`
 }
 
 func (*makeCmd) Help() string {
 	return `Runs the stages of FlawedFictionsMaker over WORK/20-dedup and writes drafts to
-WORK/30-make. With --engine rules no model is asked.
+WORK/30-make, then prints the funnel: how many records came to each stage, how
+many left it, and why the others did not. With --engine rules no model is asked.
 
 With --engine batch the command stops with exit code 5 when answers are
 missing and leaves WORK/requests.jsonl; give that file to any batch service,
@@ -42,8 +47,29 @@ func (cmd *makeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return printStep(e, c.ws.Step(makeDir), m)
+	if cmd.SVG != "" {
+		if err := writeTo(e, cmd.SVG, func(w io.Writer) error {
+			_, err := io.WriteString(w, string(report.Funnel(funnelTitle, m.Stages)))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if cmd.JSON {
+		return writeJSON(e.stdout, m)
+	}
+	if len(m.Stages) == 0 { // made before steps kept their funnel
+		return printStep(e, c.ws.Step(makeDir), m)
+	}
+	if err := report.FunnelTable(funnelTitle, m.Stages).Write(e.stdout, report.Text); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.stdout, "\n%d stories in, %d drafts out, %d records and parts set aside: %s\n", m.In, m.Out, m.Dropped, c.ws.Step(makeDir))
+	return err
 }
+
+// funnelTitle is that of table and drawing.
+const funnelTitle = "From stories to plot holes"
 
 // make runs the Maker's stages on every story that dedup kept.
 func (c *chain) make() (schemas.StepManifest, bool, error) {
@@ -88,12 +114,14 @@ func (c *chain) make() (schemas.StepManifest, bool, error) {
 		tick, end := c.track("make", m.In, c.asker.spent)
 		defer end()
 		pending := 0
+		yield := transform.NewYield(steps)
 		for o, err := range pipeline.Map(ctx, c.modelWorkers(), c.stories(dedupDir), one) {
 			if err != nil {
 				return err
 			}
 			tick()
 			pending += o.Pending
+			transform.Count(yield, o)
 			for _, d := range o.Dropped {
 				if err := out.Drop(d); err != nil {
 					return err
@@ -105,6 +133,7 @@ func (c *chain) make() (schemas.StepManifest, bool, error) {
 				}
 			}
 		}
+		m.Stages = yield.Stages()
 		return c.settle(ctx, m, pending)
 	})
 }
