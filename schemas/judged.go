@@ -79,8 +79,9 @@ type Finding struct {
 type Evidence struct {
 	Quote    string `json:"quote"`
 	Location string `json:"location"` // the model's own words, not used
-	Class    string `json:"class"`    // how it was matched
+	Class    string `json:"class"`    // how it was matched; empty where the model gave no quote
 	Flagged  bool   `json:"flagged"`
+	Why      string `json:"why"`   // why it is flagged or was not found, or which of several places was taken
 	Spans    []Span `json:"spans"` // one a piece; empty when not found
 }
 
@@ -92,7 +93,47 @@ type CheckStatus struct {
 	Sample   int    `json:"sample"`
 	Status   string `json:"status"` // ok, repaired, parse_failed, truncated, refused, api_error
 	Detail   string `json:"detail"`
-	Findings int    `json:"findings"`
+	// Findings that this sample's answers gave for the category, a pair of
+	// passages counted once; Quarantined of them are not anchored or copied.
+	Findings    int      `json:"findings"`
+	Quarantined int      `json:"quarantined"`
+	TextHash    string   `json:"text_hash"`
+	Judge       string   `json:"judge"`
+	Protocol    string   `json:"protocol"`
+	AnswerKeys  []string `json:"answer_keys"` // of all answers that were read, in the order of the calls
+}
+
+// CheckReport is all that one run of a checker says of one story.
+type CheckReport struct {
+	StoryID  string `json:"story_id"`
+	TextHash string `json:"text_hash"`
+	Title    string `json:"title"`
+	Language string `json:"language"`
+	Model    string `json:"model"` // that wrote the story, or empty
+	Words    int    `json:"words"` // runs of non-white-space
+	Judge    string `json:"judge"`
+	Protocol string `json:"protocol"`
+	Samples  int    `json:"samples"` // asked of each category
+	Windows  int    `json:"windows"` // parts in which the story was read
+	// NotJudged are categories that this judge cannot judge at all (the rules
+	// know two of the five); they have no status.
+	NotJudged []string      `json:"not_judged"`
+	Status    []CheckStatus `json:"status"`
+	Findings  []Finding     `json:"findings"` // of all samples, merged
+	// Agreement of the samples with each other; null for a single one.
+	Agreement  []CheckAgreement `json:"agreement"`
+	Provenance []Provenance     `json:"provenance"`
+}
+
+// CheckAgreement says how far the samples of a category agree, over all pairs
+// of samples that were both judged.
+type CheckAgreement struct {
+	Category string `json:"category"`
+	Pairs    int    `json:"pairs"`  // pairs of samples
+	Both     int    `json:"both"`   // findings that both samples of a pair report, summed
+	Either   int    `json:"either"` // findings that one or both report, summed
+	// Same counts pairs that agree on whether there is a finding at all.
+	Same int `json:"same"`
 }
 
 // Prompt is one ConStory-Bench prompt.

@@ -33,6 +33,9 @@ var described = map[string]reflect.Type{
 	"manifest":   reflect.TypeFor[Manifest](),
 	"generated":  reflect.TypeFor[Generated](),
 	"diagnostic": reflect.TypeFor[Diagnostic](),
+
+	"check_status": reflect.TypeFor[CheckStatus](),
+	"check_report": reflect.TypeFor[CheckReport](),
 }
 
 func TestNoDrift(t *testing.T) {
