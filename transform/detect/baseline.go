@@ -18,6 +18,10 @@ type Baseline struct {
 	Judge func(e schemas.Example, p *schemas.Prediction, r *rand.Rand)
 }
 
+// EntailmentBaseline is the name of the baseline that needs a scorer of
+// sentence pairs: [Entailment].
+const EntailmentBaseline = "entailment"
+
 // Baselines are those of the FlawedFictions paper, section 5.1, that need no
 // scorer of sentence pairs.
 var Baselines = []Baseline{

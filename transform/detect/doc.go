@@ -3,6 +3,11 @@
 // Package detect answers: what does a system say of a story, is there a plot
 // hole, and where?
 //
-// A [Baseline] needs no model. Every system's answer is a
-// [schemas.Prediction], bound to the row by id and text.
+// [Detector] is the step that asks a model, under one of three prompts and
+// with or without a verifier. A [Baseline] needs no model; [Entailment] needs
+// a [PairScorer], which says how two sentences go together: [PairServer],
+// [PairFile] or [LexicalPairs].
+//
+// Every system's answer is a [schemas.Prediction], bound to the text by id and
+// hash. What the answers are worth is package scoring's to say.
 package detect

@@ -39,13 +39,17 @@ const Version = "1"
 // Text is what a detector reads: a row of a config, or a story without gold.
 type Text struct {
 	ID       string
+	GroupID  string // the source story
 	TextHash string
 	Story    string
+	// Sentences are a row's frozen ones, in code points; nil where nobody cut
+	// the text. Only the entailment baseline looks at them.
+	Sentences []schemas.Bounds
 }
 
 // TextOf is the part of a row that a detector may see.
 func TextOf(e schemas.Example) Text {
-	return Text{ID: e.ExampleID, TextHash: e.TextHash, Story: e.Story}
+	return Text{ID: e.ExampleID, GroupID: e.GroupID, TextHash: e.TextHash, Story: e.Story, Sentences: e.Sentences}
 }
 
 // Shot is one worked example of the few-shot prompt.
