@@ -219,6 +219,8 @@ type CheckRecord struct {
 	Status    [CheckCategories]string
 	Counts    [errorDefs]ErrorCounts
 	Positions []FindingPosition
+	// Tokens is nil where the story came without log-probabilities.
+	Tokens *TokenRecord
 }
 
 // WordsAs returns the words counted as w says.

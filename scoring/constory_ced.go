@@ -55,17 +55,11 @@ type Density struct {
 // MarshalJSON writes the figures with their intervals, where there are any.
 func (d Density) MarshalJSON() ([]byte, error) {
 	type plain Density
-	written := func(iv *Interval) *intervalJSON {
-		if iv == nil {
-			return nil
-		}
-		return &intervalJSON{nullable(iv.Low), nullable(iv.High), iv.Level, iv.Method, iv.Resamples, iv.Undefined, iv.Groups}
-	}
 	return json.Marshal(struct {
 		plain
 		Mean   *intervalJSON `json:"mean_interval,omitempty"`
 		Pooled *intervalJSON `json:"pooled_interval,omitempty"`
-	}{plain(d), written(d.MeanInterval), written(d.PooledInterval)})
+	}{plain(d), d.MeanInterval.json(), d.PooledInterval.json()})
 }
 
 // CEDOf computes error densities of a run.
@@ -82,7 +76,7 @@ func CEDOf(records []CheckRecord, o CEDOptions) CED {
 		for i, r := range rows {
 			errs[i], words[i] = count(&r.Counts[o.Errors]), r.WordsAs(o.Words)
 		}
-		return newDensity(name, errs, words, o.Resampling)
+		return newDensity(name, errs, words)
 	}
 	c.Overall = density("overall", whole, (*ErrorCounts).Total)
 	of := func(cat int) []*CheckRecord {
@@ -102,6 +96,9 @@ func CEDOf(records []CheckRecord, o CEDOptions) CED {
 	}
 	for i, s := range subtypes {
 		c.BySubtype = append(c.BySubtype, density(s.column, of(s.category), func(e *ErrorCounts) int { return int(e[i]) }))
+	}
+	if o.Resampling != nil && len(records) > 0 {
+		c.resample(records, o)
 	}
 	if w := c.Coverage.Warning(o.Rows); w != "" {
 		c.Warnings = append(c.Warnings, w)
@@ -123,7 +120,7 @@ func rowsOf(records []CheckRecord, set RowSet) []*CheckRecord {
 	return out
 }
 
-func newDensity(name string, errors, words []int, r *Resampling) Density {
+func newDensity(name string, errors, words []int) Density {
 	nan := Number(math.NaN())
 	d := Density{Name: name, Mean: nan, Median: nan, SD: nan, SampleSD: nan, Pooled: nan, PerStory: nan, Stories: len(words)}
 	x := make([]float64, len(words))
@@ -148,31 +145,75 @@ func newDensity(name string, errors, words []int, r *Resampling) Density {
 	if len(x) > 1 {
 		d.SampleSD = Number(math.Sqrt(squares / (n - 1)))
 	}
-	if r != nil {
-		d.MeanInterval, d.PooledInterval = resampleDensity(*r, x, errors, words)
-	}
 	slices.Sort(x)
 	d.Median = Number(quantile(x, 0.5))
 	return d
 }
 
-// resampleDensity draws stories with replacement.
-func resampleDensity(r Resampling, x []float64, errors, words []int) (mean, pooled *Interval) {
-	means, pools := make([]float64, r.n()), make([]float64, r.n())
-	parallel(r.n(), max(r.Workers, 1), func(i int) {
-		rng := r.stream(i)
-		sum, e, w := 0.0, 0, 0
-		for range x {
-			k := below(uint32(rng.Uint64()>>32), len(x))
-			sum += x[k]
-			e += errors[k]
-			w += words[k]
+// resample adds the intervals: stories are drawn with replacement, the same
+// draws for all densities.
+func (c *CED) resample(records []CheckRecord, o CEDOptions) {
+	// Columns: for the whole and each category, the stories it is over and
+	// their words; then for each density its errors and its sum of densities.
+	const sets = 1 + CheckCategories
+	densities := []*Density{&c.Overall}
+	set := []int{0}
+	for cat := range c.ByCategory {
+		densities, set = append(densities, &c.ByCategory[cat]), append(set, 1+cat)
+	}
+	for i := range c.BySubtype {
+		densities, set = append(densities, &c.BySubtype[i]), append(set, 1+subtypes[i].category)
+	}
+	var units [][]float64
+	for i := range records {
+		r := &records[i]
+		if !r.HasText || o.Rows == RowsComplete && !r.Complete() {
+			continue
 		}
-		means[i], pools[i] = sum/float64(len(x)), perTenThousand(e, w)
-	})
-	mean, pooled = r.interval(means, len(x)), r.interval(pools, len(x))
-	mean.Method, pooled.Method = "bootstrap by story", "bootstrap by story"
-	return mean, pooled
+		var in [sets]bool
+		in[0] = o.Rows == RowsWithText || r.Complete()
+		for cat := range CheckCategories {
+			in[1+cat] = in[0] || o.Rows == RowsJudged && r.Judged(cat)
+		}
+		u := make([]float64, 2*sets+2*len(densities))
+		words := r.WordsAs(o.Words)
+		counts := &r.Counts[o.Errors]
+		for s := range in {
+			if in[s] {
+				u[2*s], u[2*s+1] = 1, float64(words)
+			}
+		}
+		for d := range densities {
+			n := 0
+			switch {
+			case !in[set[d]]:
+			case d == 0:
+				n = counts.Total()
+			case d < sets:
+				n = counts.Category(d - 1)
+			default:
+				n = int(counts[d-sets])
+			}
+			if n > 0 {
+				u[2*sets+2*d], u[2*sets+2*d+1] = float64(n), perTenThousand(n, words)
+			}
+		}
+		units = append(units, u)
+	}
+	var figures []func([]float64) float64
+	for d := range densities {
+		n, at := 2*set[d], 2*sets+2*d
+		figures = append(figures,
+			func(s []float64) float64 { return ratio(s[at+1], s[n]) },
+			func(s []float64) float64 { return ratio(s[at], s[n+1]/10000) })
+	}
+	for i, iv := range o.Resampling.bySum("bootstrap by story", units, figures) {
+		if i%2 == 0 {
+			densities[i/2].MeanInterval = iv
+		} else {
+			densities[i/2].PooledInterval = iv
+		}
+	}
 }
 
 // TaskCED is the density of one task type (table B1).

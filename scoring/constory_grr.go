@@ -4,6 +4,7 @@ package scoring
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -18,6 +19,8 @@ type GRROptions struct {
 	Strict bool
 	// Common ranks only the prompts for which every model has a story.
 	Common bool
+	// Resampling adds intervals, drawn over prompts; nil leaves them out.
+	Resampling *Resampling
 }
 
 // GRRTable is group relative rank: models are ranked by Q = words/(1+errors)
@@ -45,6 +48,17 @@ type ModelGRR struct {
 	Score  Number `json:"score"` // highest GRR of the table - GRR + 1 (figure B1): higher is better
 	Ranked int    `json:"ranked"`
 	Firsts int    `json:"firsts"` // prompts on which no model is better
+
+	Interval *Interval `json:"-"` // of GRR
+}
+
+// MarshalJSON writes the line with its interval, if it has one.
+func (m ModelGRR) MarshalJSON() ([]byte, error) {
+	type plain ModelGRR
+	return json.Marshal(struct {
+		plain
+		Interval *intervalJSON `json:"interval,omitempty"`
+	}{plain(m), m.Interval.json()})
 }
 
 // GRR ranks models. Each run is one model's stories, named by the run; records
@@ -83,6 +97,7 @@ func GRR(runs []CheckRun, o GRROptions) (GRRTable, error) {
 			prompts[r.ID] = append(prompts[r.ID], entry{m, r.Quality(o.Words, o.Errors), r.Complete()})
 		}
 	}
+	var units [][]float64 // a prompt: each model's rank, and whether it has one
 	sums, counts, firsts := make([]int, len(runs)), make([]int, len(runs)), make([]int, len(runs))
 	for _, id := range order {
 		es := prompts[id]
@@ -91,6 +106,8 @@ func GRR(runs []CheckRun, o GRROptions) (GRRTable, error) {
 			continue
 		}
 		t.Prompts++
+		unit := make([]float64, 2*len(runs))
+		units = append(units, unit)
 		for _, e := range es {
 			rank := 1
 			for _, f := range es {
@@ -99,6 +116,7 @@ func GRR(runs []CheckRun, o GRROptions) (GRRTable, error) {
 				}
 			}
 			sums[e.model] += rank
+			unit[2*e.model], unit[2*e.model+1] = float64(rank), 1
 			counts[e.model]++
 			if rank == 1 {
 				firsts[e.model]++
@@ -111,9 +129,18 @@ func GRR(runs []CheckRun, o GRROptions) (GRRTable, error) {
 	worst := math.NaN()
 	for m, run := range runs {
 		g := ratio(float64(sums[m]), float64(counts[m]))
-		t.Models = append(t.Models, ModelGRR{run.Name, Number(g), Number(math.NaN()), counts[m], firsts[m]})
+		t.Models = append(t.Models, ModelGRR{run.Name, Number(g), Number(math.NaN()), counts[m], firsts[m], nil})
 		if !math.IsNaN(g) && !(g <= worst) {
 			worst = g
+		}
+	}
+	if o.Resampling != nil {
+		var figures []func([]float64) float64
+		for m := range runs {
+			figures = append(figures, func(s []float64) float64 { return ratio(s[2*m], s[2*m+1]) })
+		}
+		for m, iv := range o.Resampling.bySum("bootstrap by prompt", units, figures) {
+			t.Models[m].Interval = iv
 		}
 	}
 	for i := range t.Models {

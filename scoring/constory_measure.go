@@ -40,6 +40,7 @@ type anchors struct {
 
 func (l *anchors) Locate(_ string, _ int, _ bool, q *Quoted) {
 	start, end, ok := verbatim(l.story, q.Text)
+	var more []text.Range
 	if !ok {
 		if l.a == nil {
 			l.a = text.NewAnchorer(l.story)
@@ -55,11 +56,15 @@ func (l *anchors) Locate(_ string, _ int, _ bool, q *Quoted) {
 		if !m.Class.Found() || len(m.Ranges) == 0 {
 			return
 		}
-		start, end = m.Ranges[0].Start, m.Ranges[0].End
+		start, end, more = m.Ranges[0].Start, m.Ranges[0].End, m.Ranges[1:]
 	}
 	q.Located = true
 	q.Start = utf8.RuneCountInString(l.story[:start])
 	q.End = q.Start + utf8.RuneCountInString(l.story[start:end])
+	for _, p := range more {
+		from := utf8.RuneCountInString(l.story[:p.Start])
+		q.More = append(q.More, [2]int{from, from + utf8.RuneCountInString(l.story[p.Start:p.End])})
+	}
 }
 
 // verbatim finds the first place of quote in story that starts and ends at the
@@ -106,6 +111,7 @@ func Measure(row CheckRow, o MeasureOptions) CheckRecord {
 		}
 	}
 	var seen []*CheckFinding
+	var earlier, later [][2]int
 	for i := range row.Cells {
 		cell := &row.Cells[i]
 		if cell.Flagged {
@@ -125,6 +131,13 @@ func Measure(row CheckRow, o MeasureOptions) CheckRecord {
 					ref = newReferenceLocator(row.Story)
 				}
 				r.Positions = append(r.Positions, positionOf(i, f, ref, length))
+			}
+			if len(row.Tokens) > 0 {
+				a, b := f.Quote.spans(), f.Pair.spans()
+				if f.Quote.Located && f.Pair.Located && f.Quote.Start > f.Pair.Start {
+					a, b = b, a
+				}
+				earlier, later = append(earlier, a...), append(later, b...)
 			}
 			evidence := f.Quote.Located && (f.Pair.Located || f.Pair.Null)
 			if f.Quote.Located {
@@ -150,7 +163,25 @@ func Measure(row CheckRow, o MeasureOptions) CheckRecord {
 			}
 		}
 	}
+	switch {
+	case row.TokensErr != "":
+		r.Tokens = &TokenRecord{Err: row.TokensErr}
+	case r.HasText && len(row.Tokens) > 0:
+		t, err := TokensOf(row.Story, row.Tokens, earlier, later)
+		if err != nil {
+			t = TokenRecord{Err: err.Error()}
+		}
+		r.Tokens = &t
+	}
 	return r
+}
+
+// spans are the places of a quote, none if it was not located.
+func (q *Quoted) spans() [][2]int {
+	if !q.Located {
+		return nil
+	}
+	return append([][2]int{{q.Start, q.End}}, q.More...)
 }
 
 // sameFinding reports whether two findings are about the same two passages, in

@@ -43,6 +43,10 @@ type CheckRow struct {
 	Cells    [CheckSubtypes]CheckCell // in the order of [SubtypeColumns]
 	// Status by category; a category's worst cell.
 	Status [CheckCategories]string
+	// Tokens are the story's, with their log-probabilities; nil for none.
+	// TokensErr says why there are none where some were given.
+	Tokens    []Token
+	TokensErr string
 }
 
 // CheckCell is what the judge said of one subtype.
@@ -67,8 +71,9 @@ type Quoted struct {
 
 	Located bool
 	// Start and End are code points of the story, of the first piece in the
-	// order of the quote.
+	// order of the quote; More are the other pieces.
 	Start, End int
+	More       [][2]int
 	Copied     bool // an example of the prompt, not a quote
 	done       bool // located, or looked for in vain
 }
@@ -503,6 +508,10 @@ func CheckRowOf(g schemas.Generated, findings []schemas.Finding, status []schema
 	if g.GeneratedStory != nil {
 		row.Story, row.HasStory = *g.GeneratedStory, true
 	}
+	var err error
+	if row.Tokens, err = ReadLogProbs(g.LogProbs); err != nil {
+		row.TokensErr = err.Error()
+	}
 	byName := map[string]schemas.CheckStatus{}
 	for _, s := range status {
 		byName[s.Category] = s
@@ -524,6 +533,9 @@ func CheckRowOf(g schemas.Generated, findings []schemas.Finding, status []schema
 			q := Quoted{Text: e.Quote, Null: e.Quote == "", done: true, Copied: f.Status == "copied"}
 			if len(e.Spans) > 0 && !q.Copied {
 				q.Located, q.Start, q.End = true, e.Spans[0].Start, e.Spans[0].End
+				for _, s := range e.Spans[1:] {
+					q.More = append(q.More, [2]int{s.Start, s.End})
+				}
 			}
 			return q
 		}

@@ -53,12 +53,18 @@ type intervalJSON struct {
 	Groups    int      `json:"groups"`
 }
 
+// json is the interval as it is written; nil for none.
+func (iv *Interval) json() *intervalJSON {
+	if iv == nil {
+		return nil
+	}
+	return &intervalJSON{nullable(iv.Low), nullable(iv.High), iv.Level, iv.Method, iv.Resamples, iv.Undefined, iv.Groups}
+}
+
 // MarshalJSON writes undefined numbers as null.
 func (s Score) MarshalJSON() ([]byte, error) {
 	j := scoreJSON{s.Metric, nullable(s.Value), s.N, s.Skipped, s.Warnings, nil}
-	if iv := s.Interval; iv != nil {
-		j.Interval = &intervalJSON{nullable(iv.Low), nullable(iv.High), iv.Level, iv.Method, iv.Resamples, iv.Undefined, iv.Groups}
-	}
+	j.Interval = s.Interval.json()
 	return json.Marshal(j)
 }
 
