@@ -497,6 +497,19 @@ func (s *StorySet) Story(id string) (st CheckStory, ok bool, err error) {
 	return st, true, nil
 }
 
+// PromptKey names what a story was asked for, in the words of the reference's
+// files, so that rows of theirs and of ours about one prompt come together: the
+// prompt's number. Tasks that are not the benchmark's count for themselves.
+func PromptKey(g schemas.Generated) string {
+	switch {
+	case g.ID == 0 && g.PromptID != "":
+		return g.PromptID
+	case g.TaskType == "" || slices.Contains(schemas.TaskTypes, g.TaskType):
+		return fmt.Sprint(g.ID)
+	}
+	return fmt.Sprintf("%d/%s", g.ID, g.TaskType)
+}
+
 // CheckRowOf makes a row of our own records: the story, its findings of one
 // sample, and the state of its categories. A category without a status was not
 // judged. Findings are anchored already, so no locator is asked; quarantined
@@ -504,12 +517,12 @@ func (s *StorySet) Story(id string) (st CheckStory, ok bool, err error) {
 // under several subtypes is one instance, of its first; the others are hit
 // ([SubtypeFlags]) and nothing more.
 func CheckRowOf(g schemas.Generated, findings []schemas.Finding, status []schemas.CheckStatus) (CheckRow, error) {
-	row := CheckRow{ID: fmt.Sprint(g.ID), Model: g.ModelName, TaskType: g.TaskType, Language: g.Language}
+	row := CheckRow{ID: PromptKey(g), Model: g.ModelName, TaskType: g.TaskType, Language: g.Language}
 	if g.GeneratedStory != nil {
 		row.Story, row.HasStory = *g.GeneratedStory, true
 	}
 	var err error
-	if row.Tokens, err = ReadLogProbs(g.LogProbs); err != nil {
+	if row.Tokens, err = ReadLogProbs(g.LogProbs, row.Story); err != nil {
 		row.TokensErr = err.Error()
 	}
 	byName := map[string]schemas.CheckStatus{}

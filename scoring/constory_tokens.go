@@ -4,7 +4,6 @@ package scoring
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/retcon-bench/retcon/schemas"
 )
 
 // Token is one token of a generated text, with what the model gave of its
@@ -36,23 +37,19 @@ type Token struct {
 // likely: a mark, not a logarithm.
 const unlikely = -9999
 
-// ReadLogProbs reads the log-probabilities of a generated story
-// ([schemas.Generated.LogProbs]). Three shapes are read:
+// ReadLogProbs reads the log-probabilities of story. Three shapes are read:
 //
+//   - ours, [schemas.Generated.LogProbs], which gives places instead of texts;
 //   - OpenAI's chat shape: {"content": [{"token", "logprob", "bytes",
 //     "top_logprobs": [{"token", "logprob"}]}]}, or the list alone, or either
 //     under "logprobs";
 //   - the shape of the older completions API: {"tokens", "token_logprobs",
-//     "top_logprobs": [{token: logprob}]};
-//   - a compact one, columns instead of objects: {"tokens": [text],
-//     "bytes": [base64 or null], "logprobs": [number or null], "top":
-//     [[number]]}. bytes and top may be absent; a text that is no UTF-8 by
-//     itself must come in bytes.
+//     "top_logprobs": [{token: logprob}]}.
 //
 // Natural logarithms everywhere. null, and -9999, which OpenAI's API writes for
 // "not among the most likely", are unknown, not numbers. Nothing is not an
 // error: no tokens.
-func ReadLogProbs(raw json.RawMessage) ([]Token, error) {
+func ReadLogProbs(raw json.RawMessage, story string) ([]Token, error) {
 	t := bytes.TrimSpace(raw)
 	if len(t) == 0 || string(t) == "null" {
 		return nil, nil
@@ -61,75 +58,65 @@ func ReadLogProbs(raw json.RawMessage) ([]Token, error) {
 		return contentTokens(t)
 	}
 	var f struct {
-		LogProbs  json.RawMessage     `json:"logprobs"`
-		Content   json.RawMessage     `json:"content"`
-		Tokens    []string            `json:"tokens"`
-		Bytes     []*string           `json:"bytes"`
-		Top       [][]*float64        `json:"top"`
-		OldChosen []*float64          `json:"token_logprobs"`
-		OldTop    []map[string]number `json:"top_logprobs"`
+		Format   *int                `json:"format"`
+		LogProbs json.RawMessage     `json:"logprobs"`
+		Content  json.RawMessage     `json:"content"`
+		Tokens   []string            `json:"tokens"`
+		Chosen   []*float64          `json:"token_logprobs"`
+		Top      []map[string]number `json:"top_logprobs"`
 	}
 	if err := json.Unmarshal(t, &f); err != nil {
 		return nil, fmt.Errorf("log-probabilities: %w", err)
 	}
 	switch {
+	case f.Format != nil:
+		return ourTokens(t, story)
 	case f.Content != nil:
 		return contentTokens(f.Content)
-	case f.Tokens == nil && f.Bytes == nil:
-		if in := bytes.TrimSpace(f.LogProbs); len(in) > 0 && (in[0] == '{' || in[0] == '[' && bytes.Contains(in, []byte(`"logprob"`))) {
-			return ReadLogProbs(in)
+	case f.Tokens == nil:
+		if in := bytes.TrimSpace(f.LogProbs); len(in) > 0 && (in[0] == '{' || in[0] == '[') {
+			return ReadLogProbs(in, story)
 		}
-		return nil, errors.New(`log-probabilities: none of "content", "tokens" and "bytes" is there`)
+		return nil, errors.New(`log-probabilities: none of "format", "content" and "tokens" is there`)
+	case len(f.Chosen) != len(f.Tokens) || f.Top != nil && len(f.Top) != len(f.Tokens):
+		return nil, fmt.Errorf("log-probabilities: %d tokens, %d token_logprobs, %d top_logprobs", len(f.Tokens), len(f.Chosen), len(f.Top))
 	}
-	n := max(len(f.Tokens), len(f.Bytes))
-	chosen := f.OldChosen
-	if chosen == nil {
-		if err := json.Unmarshal(f.LogProbs, &chosen); err != nil {
-			return nil, fmt.Errorf("log-probabilities: logprobs: %w", err)
-		}
-	}
-	for _, l := range []struct {
-		name string
-		n    int
-	}{{"tokens", len(f.Tokens)}, {"bytes", len(f.Bytes)}, {"top", len(f.Top)}, {"top_logprobs", len(f.OldTop)}} {
-		if l.n != 0 && l.n != n {
-			return nil, fmt.Errorf("log-probabilities: %d %s for %d tokens", l.n, l.name, n)
-		}
-	}
-	if len(chosen) != n {
-		return nil, fmt.Errorf("log-probabilities: %d values for %d tokens", len(chosen), n)
-	}
-	out := make([]Token, n)
+	out := make([]Token, len(f.Tokens))
 	for i := range out {
 		tok := &out[i]
-		if i < len(f.Bytes) && f.Bytes[i] != nil {
-			b, err := base64.StdEncoding.DecodeString(*f.Bytes[i])
-			if err != nil {
-				return nil, fmt.Errorf("log-probabilities: bytes of token %d: %w", i, err)
-			}
-			tok.Bytes = b
-		} else if i < len(f.Tokens) {
-			tok.fromText(f.Tokens[i])
-		}
+		tok.fromText(f.Tokens[i])
 		var err error
-		if tok.LogProb, err = logProb(chosen[i]); err != nil {
+		if tok.LogProb, err = logProb(f.Chosen[i]); err != nil {
 			return nil, fmt.Errorf("log-probabilities: token %d: %w", i, err)
 		}
 		if i < len(f.Top) {
 			for _, p := range f.Top[i] {
-				if err := tok.addTop(p); err != nil {
-					return nil, fmt.Errorf("log-probabilities: token %d: %w", i, err)
-				}
-			}
-		}
-		if i < len(f.OldTop) {
-			for _, p := range f.OldTop[i] {
 				v := float64(p)
 				if err := tok.addTop(&v); err != nil {
 					return nil, fmt.Errorf("log-probabilities: token %d: %w", i, err)
 				}
 			}
 			sort.Float64s(tok.Top) // a map has no order
+		}
+	}
+	return out, nil
+}
+
+func ourTokens(raw json.RawMessage, story string) ([]Token, error) {
+	toks, _, err := schemas.DecodeLogProbs(raw, len(story))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Token, len(toks))
+	for i, t := range toks {
+		out[i].Bytes = []byte(story[t.Start:t.End])
+		if out[i].LogProb, err = logProb(&t.LogProb); err != nil {
+			return nil, fmt.Errorf("log-probabilities: token %d: %w", i, err)
+		}
+		for k := range t.Top {
+			if err := out[i].addTop(&t.Top[k]); err != nil {
+				return nil, fmt.Errorf("log-probabilities: token %d: %w", i, err)
+			}
 		}
 	}
 	return out, nil

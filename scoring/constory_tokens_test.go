@@ -84,9 +84,8 @@ func TestReadLogProbs(t *testing.T) {
 		"list":    content,
 		"nested":  `{"logprobs":{"content":` + content + `}}`,
 		"nested2": `{"logprobs":` + content + `}`,
-		"compact": `{"tokens":["","\ufffd"],"bytes":["QcM=",null],"logprobs":[-0.5,null],"top":[[-0.5,null],[]]}`,
 	} {
-		ts, err := ReadLogProbs(json.RawMessage(raw))
+		ts, err := ReadLogProbs(json.RawMessage(raw), "")
 		if err != nil || len(ts) != 2 {
 			t.Errorf("%s: %v, %v", name, ts, err)
 			continue
@@ -96,17 +95,27 @@ func TestReadLogProbs(t *testing.T) {
 			t.Errorf("%s: %+v", name, ts)
 		}
 	}
-	if ts, err := ReadLogProbs(json.RawMessage(`{"tokens":["a","b"],"token_logprobs":[null,-1],"top_logprobs":[null,{"b":-1,"c":-2}],"text_offset":[0,1]}`)); err != nil || len(ts[1].Top) != 2 || !math.IsNaN(ts[0].LogProb) {
+	ours, err := schemas.EncodeLogProbs([]schemas.TokenLogProb{{Start: 0, End: 2, LogProb: -0.5, Top: []float64{-0.5, -9999}}, {Start: 2, End: 4, LogProb: -9999}}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ts, err := ReadLogProbs(ours, "Aéz"); err != nil || string(ts[0].Bytes) != "A\xc3" || len(ts[0].Top) != 1 || !math.IsNaN(ts[1].LogProb) || ts[1].Opaque {
+		t.Errorf("ours: %+v, %v", ts, err)
+	}
+	if _, err := ReadLogProbs(ours, "Aé"); err == nil {
+		t.Error("tokens of a longer story are taken")
+	}
+	if ts, err := ReadLogProbs(json.RawMessage(`{"tokens":["a","b"],"token_logprobs":[null,-1],"top_logprobs":[null,{"b":-1,"c":-2}],"text_offset":[0,1]}`), ""); err != nil || len(ts[1].Top) != 2 || !math.IsNaN(ts[0].LogProb) {
 		t.Errorf("completions: %v, %v", ts, err)
 	}
 	for _, none := range []string{"", "null", " "} {
-		if ts, err := ReadLogProbs(json.RawMessage(none)); ts != nil || err != nil {
+		if ts, err := ReadLogProbs(json.RawMessage(none), ""); ts != nil || err != nil {
 			t.Errorf("%q: %v, %v", none, ts, err)
 		}
 	}
-	for _, bad := range []string{`{`, `{}`, `"x"`, `{"tokens":["a"],"logprobs":[]}`, `{"tokens":["a"],"logprobs":[1.5]}`, `{"tokens":["a","b"],"bytes":["YQ=="],"logprobs":[-1,-1]}`,
-		`{"tokens":["a"],"bytes":["?"],"logprobs":[-1]}`, `[{"token":"a","logprob":-1,"bytes":[300]}]`, `{"tokens":["a"]}`} {
-		if ts, err := ReadLogProbs(json.RawMessage(bad)); err == nil {
+	for _, bad := range []string{`{`, `{}`, `"x"`, `{"tokens":["a"],"token_logprobs":[]}`, `{"tokens":["a"],"token_logprobs":[1.5]}`, `{"tokens":["a","b"],"token_logprobs":[-1,-1],"top_logprobs":[{}]}`,
+		`{"format":2}`, `{"logprobs":[1]}`, `[{"token":"a","logprob":-1,"bytes":[300]}]`, `{"tokens":["a"]}`} {
+		if ts, err := ReadLogProbs(json.RawMessage(bad), ""); err == nil {
 			t.Errorf("%s is read as %v", bad, ts)
 		}
 	}
@@ -173,7 +182,7 @@ func TestTokenSpansProperty(t *testing.T) {
 func TestTokensOfRecord(t *testing.T) {
 	story := "She is tall. She is short."
 	g := schemas.Generated{ID: 1, GeneratedStory: &story,
-		LogProbs: json.RawMessage(`{"tokens":["She is"," tall","."," She is short."],"logprobs":[-1,-2,-3,-4]}`)}
+		LogProbs: json.RawMessage(`{"tokens":["She is"," tall","."," She is short."],"token_logprobs":[-1,-2,-3,-4]}`)}
 	ev := func(spans ...[2]int) (e schemas.Evidence) {
 		for _, s := range spans {
 			e.Spans = append(e.Spans, schemas.Span{Offsets: schemas.Offsets{Start: s[0], End: s[1]}})
@@ -193,7 +202,7 @@ func TestTokensOfRecord(t *testing.T) {
 	if s := r.Tokens.segments; s[SegmentFact].Sum[tokLog] != 3 || s[SegmentContra].Sum[tokLog] != 4 || s[SegmentBoth].N != 3 || r.Tokens.passages[SegmentBoth] != 3 {
 		t.Errorf("%+v", s)
 	}
-	g.LogProbs = json.RawMessage(`{"tokens":["other"],"logprobs":[-1]}`)
+	g.LogProbs = json.RawMessage(`{"tokens":["other"],"token_logprobs":[-1]}`)
 	row, _ = CheckRowOf(g, nil, nil)
 	if r := Measure(row, MeasureOptions{}); r.Tokens == nil || r.Tokens.Err == "" {
 		t.Error("tokens of another text are taken")
@@ -201,11 +210,11 @@ func TestTokensOfRecord(t *testing.T) {
 }
 
 func FuzzReadLogProbs(f *testing.F) {
-	for _, s := range []string{`{"content":[{"token":"a","logprob":-1,"top_logprobs":[{"logprob":-1}]}]}`, `{"tokens":["a"],"token_logprobs":[-1],"top_logprobs":[{"a":-1}]}`, `{"tokens":["a\ufffd"],"bytes":[null],"logprobs":[-1],"top":[[-1]]}`} {
+	for _, s := range []string{`{"content":[{"token":"a","logprob":-1,"top_logprobs":[{"logprob":-1}]}]}`, `{"tokens":["a"],"token_logprobs":[-1],"top_logprobs":[{"a":-1}]}`, `{"format":1,"top_k":1,"scale":10,"lengths":[3],"logprobs":[-1],"top":[[-1]]}`} {
 		f.Add(s, "a é")
 	}
 	f.Fuzz(func(t *testing.T, raw, story string) {
-		tokens, err := ReadLogProbs(json.RawMessage(raw))
+		tokens, err := ReadLogProbs(json.RawMessage(raw), story)
 		if err != nil {
 			return
 		}
