@@ -3,6 +3,7 @@
 package datasets
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -21,12 +22,15 @@ import (
 //     included. parquet-go's own reflection writes a zero scalar in an
 //     optional column as null, which is why rows are shredded here;
 //   - a nil slice is a null list, an empty one an empty list;
-//   - embedded structs lie flat in their parent.
+//   - embedded structs lie flat in their parent;
+//   - a field of raw JSON has no column.
 type layout struct {
 	schema *parquet.Schema
 	root   []*field
 	leaves int
 }
+
+var rawJSON = reflect.TypeFor[json.RawMessage]()
 
 type fieldKind uint8
 
@@ -74,6 +78,9 @@ func (l *layout) fieldsOf(t reflect.Type, index []int) ([]*field, error) {
 				return nil, err
 			}
 			out = append(out, inner...)
+			continue
+		}
+		if sf.Type == rawJSON {
 			continue
 		}
 		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")

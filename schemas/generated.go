@@ -20,22 +20,23 @@ const (
 var ModelClasses = []string{"closed", "open", "enhanced", "agentic"}
 
 // Generated is a story that a system wrote, or why there is none: a row of
-// generated.jsonl. The first ten fields hold the published columns.
+// generated.jsonl. The first seven fields are the published columns.
 type Generated struct {
-	ID       int    `json:"id"`        // the prompt's, or 1, 2, ... in the order of the stories a study draws
-	PromptID string `json:"prompt_id"` // empty for summaries and adaptations
-	// GeneratedID names the row for good: what was asked, task, model. Findings
-	// (as story_id) and predictions (as example_id) refer to it.
-	GeneratedID     string  `json:"generated_id"`
+	ID              int     `json:"id"` // the prompt's, or 1, 2, ... in the order of the stories a study draws
 	Language        string  `json:"language"`
 	TaskType        string  `json:"task_type"` // one of TaskTypes, or summary, adaptation, diagnostic
 	Prompt          string  `json:"prompt"`    // empty for summaries and adaptations, whose prompt holds the story
 	ModelName       string  `json:"model_name"`
 	GeneratedStory  *string `json:"generated_story"`  // frozen; null unless outcome is ok
 	GenerationError *string `json:"generation_error"` // null when outcome is ok
-	Outcome         string  `json:"outcome"`          // ok, or why there is no story: refusal, truncated, truncated_in_reasoning, empty, api_error, over_limit, ...
-	TextHash        string  `json:"text_hash"`        // HashText(GeneratedStory); empty where there is none
-	Words           int     `json:"words"`            // runs of non-white-space
+
+	// GeneratedID names the row for good: what was asked, task, model. Findings
+	// (as story_id) and predictions (as example_id) refer to it.
+	GeneratedID string `json:"generated_id"`
+	PromptID    string `json:"prompt_id"` // empty for summaries and adaptations
+	Outcome     string `json:"outcome"`   // ok, or why there is no story: refusal, truncated, truncated_in_reasoning, empty, api_error, over_limit, ...
+	TextHash    string `json:"text_hash"` // HashText(GeneratedStory); empty where there is none
+	Words       int    `json:"words"`     // runs of non-white-space
 
 	ModelClass  string `json:"model_class"`  // one of ModelClasses, or empty
 	ModelFamily string `json:"model_family"` // or empty

@@ -19,6 +19,9 @@ type Call[In, Out any] struct {
 	Template *Template
 	// Params are the call's own parameters; the recipe's lie over them.
 	Params Params
+	// Model asks this model of the client's table; "" asks the stage's. It is for
+	// stages that put one question to several models.
+	Model string
 	// Render makes the messages. Nil renders Template with the input as dot.
 	Render func(in In) ([]Message, error)
 	// Decode reads a whole answer: finish reason, reasoning, refusals and
@@ -114,7 +117,7 @@ func (c Call[In, Out]) Request(client *Client, in In, sample int) (Request, erro
 	if client == nil {
 		return Request{}, fmt.Errorf("%s: no model client", c.Stage)
 	}
-	req, err := client.request(c.Stage, c.Params, sample)
+	req, err := client.request(c.Stage, c.Model, c.Params, sample)
 	if err != nil {
 		return Request{}, fmt.Errorf("%s: %w", c.Stage, err)
 	}

@@ -141,12 +141,19 @@ func (c *Client) Model(stage string) Model {
 // Engine returns the engine's name.
 func (c *Client) Engine() string { return c.opts.Engine.Name() }
 
-// request makes the request of a stage without its messages.
-func (c *Client) request(stage string, defaults Params, sample int) (Request, error) {
+// request makes the request of a stage without its messages. An empty model
+// is the stage's own.
+func (c *Client) request(stage, model string, defaults Params, sample int) (Request, error) {
 	if stage == "" {
 		return Request{}, errors.New("llm: call without a stage")
 	}
 	m := c.Model(stage)
+	if model != "" {
+		var ok bool
+		if m, ok = c.models[model]; !ok {
+			return Request{}, fmt.Errorf("llm: model %q is not in the table of models", model)
+		}
+	}
 	p := m.Allow(defaults.Over(c.opts.Stages[stage].Params))
 	if p.Seed != nil && sample > 0 {
 		// With one seed for all samples, a server that honours it would say the
