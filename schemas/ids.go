@@ -5,6 +5,7 @@ package schemas
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/binary"
 	"encoding/hex"
 	"strconv"
 	"strings"
@@ -80,6 +81,21 @@ func MatchID(groupID, fact, counterfactual string) string {
 func ExampleID(matchID, variant string) string {
 	sum := sha256.Sum256(lengthPrefixed(matchID, variant))
 	return "rc-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
+}
+
+// NewPromptID names the prompt of one task made of one source: "cp-" and 16
+// letters of base 32. Order by it is a shuffle of sources and tasks.
+func NewPromptID(groupID, task string) string {
+	sum := sha256.Sum256(lengthPrefixed(groupID, task))
+	return "cp-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
+}
+
+// PromptNumber is the number of a prompt for the published column id: 53 bits
+// of its name's hash, so that every reader of JSON holds it exactly, and no
+// prompt that comes or goes changes another's.
+func PromptNumber(promptID string) int {
+	sum := sha256.Sum256([]byte(promptID))
+	return int(binary.BigEndian.Uint64(sum[:8]) >> 11)
 }
 
 // HashText is the SHA-256 of a text's UTF-8 bytes in hex: the text_hash of

@@ -136,27 +136,46 @@ type CheckAgreement struct {
 	Same int `json:"same"`
 }
 
-// Prompt is one ConStory-Bench prompt.
+// Tasks of [Prompt] (ConStory-Bench, section 2.1 and appendix A.1).
+const (
+	TaskGeneration   = "generation"   // a minimal premise, the rest is free
+	TaskContinuation = "continuation" // an opening passage to go on from
+	TaskExpansion    = "expansion"    // a short but fairly complete outline to fill in
+	TaskCompletion   = "completion"   // beginning and ending, with little about the middle
+)
+
+// Tasks lists the tasks in the paper's order.
+var Tasks = []string{TaskGeneration, TaskContinuation, TaskExpansion, TaskCompletion}
+
+// Prompt is one ConStory-Bench prompt. Its first four fields are the columns
+// of the published set, in another order.
 type Prompt struct {
-	ID         int          `json:"id"`
-	PromptID   string       `json:"prompt_id"`
-	Language   string       `json:"language"`
-	TaskType   string       `json:"task_type"` // generation, continuation, expansion, completion
-	Prompt     string       `json:"prompt"`
-	MinWords   int          `json:"min_words"`
-	MaxWords   int          `json:"max_words"`
-	StoryID    string       `json:"story_id"`
-	GroupID    string       `json:"group_id"`
-	Source     Source       `json:"source"`
-	Elements   []Element    `json:"elements"`
-	Quality    []string     `json:"quality"` // names of checks that flagged it
-	Engine     string       `json:"engine"`
-	PromptHash string       `json:"prompt_hash"`
-	Provenance []Provenance `json:"provenance"`
+	ID       int    `json:"id"`        // PromptNumber(PromptID): adding prompts moves no other
+	PromptID string `json:"prompt_id"` // NewPromptID(GroupID, TaskType)
+	Language string `json:"language"`
+	TaskType string `json:"task_type"` // one of Tasks
+	Prompt   string `json:"prompt"`
+	MinWords int    `json:"min_words"` // of the story asked for
+	MaxWords int    `json:"max_words"`
+	StoryID  string `json:"story_id"` // of the source
+	GroupID  string `json:"group_id"`
+	TextHash string `json:"text_hash"` // of the source's text, in which elements count
+	Source   Source `json:"source"`
+	// Elements are the parts of the source that the prompt is grounded in. In a
+	// release those of a source that may not be passed on as text have offsets
+	// and no text.
+	Elements       []Element    `json:"elements"`
+	Quality        []string     `json:"quality"`     // names of checks that flagged it without setting it aside
+	Engine         string       `json:"engine"`      // rules or model
+	PromptHash     string       `json:"prompt_hash"` // HashText(Prompt)
+	DatasetVersion string       `json:"dataset_version"`
+	Canary         string       `json:"canary"`
+	Provenance     []Provenance `json:"provenance"`
 }
 
 // Element is a part of the source that a prompt uses.
 type Element struct {
-	Role string `json:"role"` // premise, opening, outline, ending, character, setting
+	Role string `json:"role"` // premise, opening, outline, ending, character, setting, request
+	In   string `json:"in"`   // what the span counts in: text, or a field of the source's meta (prompt)
 	Span
 }

@@ -19,6 +19,7 @@ type Recipe struct {
 	Corpora []CorpusRecipe `json:"corpora"` // in order of preference: of two equal texts the earlier corpus keeps its own
 	Dedup   DedupRecipe    `json:"dedup"`
 	Make    MakeRecipe     `json:"make"`
+	Prompts PromptsRecipe  `json:"prompts"`
 	Splits  SplitsRecipe   `json:"splits"`
 	Review  ReviewRecipe   `json:"review"`
 	Release ReleaseRecipe  `json:"release"`
@@ -62,6 +63,30 @@ type MakeRecipe struct {
 	Share          float64       `json:"share"`      // seeded share of the sources that is drawn
 	MinWords       int           `json:"min_words"`
 	MaxWords       int           `json:"max_words"`
+}
+
+// PromptsRecipe says which ConStory-Bench prompts are made. Engine, models and
+// the parameters of the stages prompts/assign, prompts/rewrite and
+// prompts/judge are those under make.
+type PromptsRecipe struct {
+	Target int `json:"target"` // prompts wanted; 0 = a build makes none
+	// Tasks, Corpora and Languages are quotas by name. Those of tasks are scaled
+	// to the target; empty means the paper's 751/432/422/395 (table 1). Without
+	// quotas of corpora every corpus gets an equal share; without quotas of
+	// languages they come as they come, with them no other language is taken.
+	Tasks     []Count `json:"tasks"`
+	Corpora   []Count `json:"corpora"`
+	Languages []Count `json:"languages"`
+	TopUp     bool    `json:"top_up"`    // what one quota lacks is taken from others; else it stays short
+	Draw      int     `json:"draw"`      // sources worked on for each prompt wanted, drawn evenly from the corpora; 0 = all
+	MinWords  int     `json:"min_words"` // of the story that a prompt asks for
+	MaxWords  int     `json:"max_words"`
+	Jaccard   float64 `json:"jaccard"` // prompts are near duplicates from here
+	// QuoteWords is how many words in a row a prompt may take from a text of
+	// which a release may carry derived prompts only.
+	QuoteWords int      `json:"quote_words"`
+	Judge      bool     `json:"judge"`  // a model also judges each prompt; the rules engine cannot
+	Reject     []string `json:"reject"` // prompt_ids that people turned down
 }
 
 // ModelRecipe declares a model and what it can do; abilities are declared, not
@@ -115,8 +140,8 @@ type StageRecipe struct {
 
 // DefaultRecipe returns a recipe with every setting at its default and no name,
 // date, canary or corpora. Lengths, importance, sites and votes are those of
-// the FlawedFictions paper (sections 3 and 4.3); dedup's thresholds are the
-// project's own.
+// the FlawedFictions paper (sections 3 and 4.3), the length of stories that of
+// ConStory-Bench (section 2.1); dedup's thresholds are the project's own.
 func DefaultRecipe() Recipe {
 	return Recipe{
 		Version: "0.1.0",
@@ -129,6 +154,10 @@ func DefaultRecipe() Recipe {
 			Engine: "rules", FactsPerSource: 2, MaxSites: 5, JudgeAsk: 5, JudgeNeed: 4,
 			Importance: []int{2, 3}, Share: 1, MinWords: 100, MaxWords: 3999,
 			Models: []ModelRecipe{}, Stages: []StageRecipe{}, Kinds: []string{},
+		},
+		Prompts: PromptsRecipe{
+			Tasks: []Count{}, Corpora: []Count{}, Languages: []Count{}, TopUp: true, Draw: 4,
+			MinWords: 8000, MaxWords: 10_000, Jaccard: 0.5, QuoteWords: 60, Reject: []string{},
 		},
 		Splits: SplitsRecipe{
 			ShortMaxWords: 1199, LongMinWords: 1200, LongMaxWords: 3999,
