@@ -34,6 +34,7 @@ func writeCard(w io.Writer, in sidecarInput) error {
 	c.details()
 	c.uses()
 	c.structure()
+	c.prompts()
 	c.creation()
 	c.limits()
 	c.contamination()

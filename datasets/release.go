@@ -141,6 +141,7 @@ func Features(schema string) (string, error) {
 // recordTypes are the Go types of a config's schema names.
 var recordTypes = map[string]reflect.Type{
 	"example": reflect.TypeFor[schemas.Example](),
+	"prompt":  reflect.TypeFor[schemas.Prompt](),
 }
 
 // layoutOfSchema is the layout of a record by its schema's name.

@@ -28,6 +28,7 @@ type splitSummary struct {
 
 	classes, subtypes, kinds, voices, negatives, corpora, licences, verification, engines, languages map[string]int
 	sources                                                                                          map[string]bool
+	tasks                                                                                            map[string]map[string]int // of prompts, by corpus
 
 	// Terms of use by corpus and licence, with at most maxCredits attributions.
 	credits map[creditKey]*credit

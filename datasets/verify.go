@@ -257,7 +257,7 @@ func (v *verifier) split(c schemas.ConfigInfo, s schemas.SplitInfo) {
 	typ := recordTypes[c.Schema]
 	sum := sha256.New()
 	var count exampleCount
-	total, last := 0, ""
+	total, last, lastPrompt := 0, "", -1
 	complete := true
 	again := v.again(l)
 	for _, f := range s.Files {
@@ -293,6 +293,12 @@ func (v *verifier) split(c schemas.ConfigInfo, s schemas.SplitInfo) {
 				last = max(last, e.ExampleID)
 				_ = count.add(e) // example has said what is wrong with it
 				v.summary.add(c.Name, s.Name, e)
+			}
+			if p, ok := rec.Interface().(schemas.Prompt); ok {
+				v.prompt(f.Path, row, c.Name, s.Name, p, lastPrompt)
+				lastPrompt = max(lastPrompt, p.ID)
+				_ = count.addPrompt(p)
+				v.summary.addPrompt(c.Name, s.Name, p)
 			}
 			row++
 			total++

@@ -237,8 +237,20 @@ func writeTable(dir string, t Table, m schemas.Manifest, opt WriteOptions, sum *
 	shards := writeOptionsOf(m, meta)
 	shards.second = opt.Second
 	var count exampleCount
-	last := ""
+	last, lastPrompt := "", -1
 	info, err := t.write(dir, shards, func(v reflect.Value) error {
+		if p, ok := v.Interface().(schemas.Prompt); ok {
+			sum.addPrompt(t.Config, t.Split, p)
+			err := count.addPrompt(p)
+			if err == nil {
+				err = promptRow(p, m, lastPrompt)
+			}
+			lastPrompt = p.ID
+			if skipRowChecks {
+				return nil
+			}
+			return err
+		}
 		e, ok := v.Interface().(schemas.Example)
 		if !ok {
 			return nil

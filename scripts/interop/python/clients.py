@@ -62,6 +62,36 @@ def check_example(client, row):
     return n
 
 
+def check_prompt(client, row):
+    """The span checks of one prompt: its source is not here, its elements' lengths are."""
+    where = f"{client}: {row['prompt_id']}"
+    check(row["task_type"] in ("generation", "continuation", "expansion", "completion"), where, "task_type", row["task_type"])
+    check(isinstance(row["id"], int) and row["prompt"].strip() == row["prompt"] != "", where, "id or prompt")
+    n = 0
+    for e in row["elements"]:
+        n += 1
+        if row["source"]["redistribute"] != "text":
+            check(e["text"] == "", where, "quotes a source that may not be passed on")
+            continue
+        check(len(e["text"]) == e["end"] - e["start"], where, "code points", e["start"])
+        check(len(e["text"].encode("utf-8")) == e["byte_end"] - e["byte_start"], where, "bytes")
+        check(len(e["text"].encode("utf-16-le")) == 2 * (e["utf16_end"] - e["utf16_start"]), where, "UTF-16")
+    return n
+
+
+CHECKS = {"example": ("example_id", check_example), "prompt": ("id", check_prompt)}
+
+
+def check_rows(client, schema, rows):
+    """Ids in order, and each row by its schema's checks. Returns the number of spans."""
+    if schema not in CHECKS:
+        return 0
+    key, one = CHECKS[schema]
+    ids = [r[key] for r in rows]
+    check(ids == sorted(set(ids)), client, schema, "ids are not in order")
+    return sum(one(client, r) for r in rows)
+
+
 def run(client, release, load):
     """load(paths) gives the rows of a split as dictionaries."""
     files = rows = spans = 0
@@ -70,10 +100,7 @@ def run(client, release, load):
         files += len(paths)
         rows += len(got)
         check(len(got) == split["rows"], client, config["name"], split["name"], len(got), "rows, the manifest says", split["rows"])
-        ids = [r["example_id"] for r in got] if config["schema"] == "example" else []
-        check(ids == sorted(set(ids)), client, config["name"], "ids are not in order")
-        for row in got if config["schema"] == "example" else []:
-            spans += check_example(client, row)
+        spans += check_rows(client, config["schema"], got)
     check(files > 0, client, "no file")
     return files, rows, spans
 
@@ -147,8 +174,7 @@ def with_datasets(release):
             ds = datasets.load_dataset(str(release), config["name"], split=split["name"], cache_dir=cache)
             rows += len(ds)
             check(len(ds) == split["rows"], "datasets", *name, len(ds), "rows, the manifest says", split["rows"])
-            for row in ds if config["schema"] == "example" else []:
-                spans += check_example("datasets", row)
+            spans += check_rows("datasets", config["schema"], list(ds))
             check(streamed.features is not None and set(streamed.features) == set(ds.features), "datasets", *name, "streaming features")
             n = sum(1 for _ in streamed)
             check(n == len(ds), "datasets", *name, "streaming gives", n, "rows")
@@ -250,8 +276,7 @@ def with_arrow(release, folder):
         check(table.num_rows == split["rows"] == frame.height, "arrow:", path, table.num_rows, frame.height, "rows")
         plain = table.to_pylist()
         check(plain == frame.to_dicts(), "arrow:", path, "pyarrow and polars differ")
-        for row in plain if config["schema"] == "example" else []:
-            spans += check_example("arrow", row)
+        spans += check_rows("arrow", config["schema"], plain)
         if split["rows"] > 0:  # an empty one cannot be loaded by the datasets library
             with tempfile.TemporaryDirectory() as cache:
                 ds = datasets.load_dataset("arrow", data_files=str(path), split="train", cache_dir=cache)
