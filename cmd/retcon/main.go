@@ -20,6 +20,8 @@ import (
 	"runtime"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/retcon-bench/retcon/internal/pipeline"
 )
 
 // cli is the whole command line.
@@ -53,10 +55,12 @@ type env struct {
 }
 
 func main() {
+	release := pipeline.HeapFloor(32 << 20)
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
+	release()
 	os.Exit(code)
 }
 

@@ -314,15 +314,23 @@ func (e *Engine) scrubBody(b []byte) []byte {
 	return b
 }
 
-// keepHeaders returns what helps to ask a provider about an answer.
+// kept are the headers that help to ask a provider about an answer, and the
+// names they are kept under.
+var kept = func() (out [][2]string) {
+	for _, name := range []string{"x-request-id", "request-id", "openai-version", "openai-processing-ms", "x-ms-region"} {
+		out = append(out, [2]string{http.CanonicalHeaderKey(name), name})
+	}
+	return out
+}()
+
 func keepHeaders(h http.Header) map[string]string {
 	var out map[string]string
-	for _, name := range []string{"x-request-id", "request-id", "openai-version", "openai-processing-ms", "x-ms-region"} {
-		if v := h.Get(name); v != "" {
+	for _, k := range kept {
+		if v := h[k[0]]; len(v) > 0 && v[0] != "" {
 			if out == nil {
 				out = map[string]string{}
 			}
-			out[name] = v
+			out[k[1]] = v[0]
 		}
 	}
 	return out

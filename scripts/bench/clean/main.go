@@ -38,6 +38,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/retcon-bench/retcon/ingest/gutenberg"
+	"github.com/retcon-bench/retcon/internal/pipeline"
 )
 
 type book struct {
@@ -55,6 +56,7 @@ func main() {
 	memory := flag.Bool("memory", false, "compare the peak memory of reading the corpus once and ten times over")
 	read := flag.Bool("read", false, "read the folder as a corpus and print the stories and the peak memory (what -memory runs)")
 	flag.Parse()
+	defer pipeline.HeapFloor(32 << 20)() // as cmd/retcon has it
 	if *memory || *read {
 		if err := peaks(*corpora, *read, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "clean:", err)

@@ -36,6 +36,7 @@ import (
 	"github.com/retcon-bench/retcon/internal/llm/llmtest"
 	"github.com/retcon-bench/retcon/internal/llm/openai"
 	"github.com/retcon-bench/retcon/internal/llm/store"
+	"github.com/retcon-bench/retcon/internal/pipeline"
 )
 
 func main() {
@@ -50,6 +51,7 @@ func main() {
 	dir := fs.String("dir", os.TempDir(), "folder for stores")
 	n := fs.Int("n", 2000, "calls in flight")
 	_ = fs.Parse(os.Args[2:])
+	defer pipeline.HeapFloor(32 << 20)() // as cmd/retcon has it
 	var err error
 	switch os.Args[1] {
 	case "serve":
