@@ -63,6 +63,7 @@ type MakeRecipe struct {
 	Share          float64       `json:"share"`      // seeded share of the sources that is drawn
 	MinWords       int           `json:"min_words"`
 	MaxWords       int           `json:"max_words"`
+	TypeFlaws      bool          `json:"type_flaws"` // one more call an item: kind, severity and subtype of the plot hole as it came out
 }
 
 // PromptsRecipe says which ConStory-Bench prompts are made. Engine, models and
@@ -161,7 +162,7 @@ func DefaultRecipe() Recipe {
 		},
 		Splits: SplitsRecipe{
 			ShortMaxWords: 1199, LongMinWords: 1200, LongMaxWords: 3999,
-			ShortCorpora: []string{}, LongCorpora: []string{}, Controls: true, FewShot: 2,
+			ShortCorpora: []string{}, LongCorpora: []string{}, Controls: true, FewShot: 2, Quotas: []QuotaRecipe{},
 		},
 		Review:  ReviewRecipe{MinAnnotators: 3},
 		Release: ReleaseRecipe{Authors: []string{}, Compression: "zstd", RowsPerShard: 10_000, Residue: []string{}},
@@ -180,6 +181,31 @@ type SplitsRecipe struct {
 	Controls      bool     `json:"controls"`     // an edit-control config
 	FewShot       int      `json:"few_shot"`     // pairs set apart for prompts, of sources scored nowhere
 	HiddenShare   float64  `json:"hidden_share"` // of groups that go to test_hidden
+	// Quotas are filled first, in this order; see [QuotaRecipe].
+	Quotas []QuotaRecipe `json:"quotas"`
+}
+
+// QuotaRecipe asks for a number of positives of a sort: by kind of flaw, length
+// of the source, and difficulty. A draft counts for the first quota of its tier
+// that it fits and that has room. What fits a quota comes in by quotas alone,
+// and a quota that cannot be filled is reported, never padded with others.
+// Places that a tier's target leaves beside its quotas go to drafts that fit none.
+type QuotaRecipe struct {
+	Tier      string `json:"tier"` // short or long
+	Positives int    `json:"positives"`
+	// Empty and 0 mean any.
+	Kind        string `json:"kind"`
+	Subtype     string `json:"subtype"`
+	Class       string `json:"class"`
+	Severity    string `json:"severity"`
+	MinWords    int    `json:"min_words"` // of the source
+	MaxWords    int    `json:"max_words"`
+	MinDistance int    `json:"min_distance"` // words between the two sides
+	MaxDistance int    `json:"max_distance"`
+	MinSites    int    `json:"min_sites"`
+	MaxSites    int    `json:"max_sites"`
+	Fact        string `json:"fact"`  // explicit or inferred
+	Voice       string `json:"voice"` // narrator or speech
 }
 
 // ReviewRecipe holds the rules of human verification.

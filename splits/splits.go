@@ -80,6 +80,9 @@ type Item struct {
 	Verification string
 	Variants     []string // what a draft holds
 	Class        string
+	// What quotas ask about; of a draft.
+	Kind, Subtype, Severity string
+	Difficulty              *schemas.Difficulty
 }
 
 // DraftItem describes a draft.
@@ -90,9 +93,10 @@ func DraftItem(d schemas.Draft, verification string) Item {
 			it.Variants = append(it.Variants, v.Name)
 		}
 	}
-	if d.Flaw != nil {
-		it.Class = d.Flaw.Class
+	if f := d.Flaw; f != nil {
+		it.Class, it.Kind, it.Subtype, it.Severity = f.Class, f.Kind, f.Subtype, f.Severity
 	}
+	it.Difficulty = d.Difficulty
 	return it
 }
 
@@ -177,21 +181,10 @@ type chooser struct {
 
 // split adds the rows of one config.
 func (c *chooser) split(s Split, drafts, stories []Item) {
-	var positives []Item
-	for _, d := range drafts {
-		if c.inTier(d, s.Long) && d.has(schemas.VariantPatched) {
-			positives = append(positives, d)
-		}
-	}
-	target := c.set.ShortTarget
-	if s.Long {
-		target = c.set.LongTarget
-	}
-	if target > 0 {
-		if len(positives) > target {
-			positives = c.spread(positives, target)
-		} else if s.Positives && len(positives) < target {
-			c.short(s.Config, "positives", target, len(positives))
+	positives, short := c.positives(s.Long, drafts)
+	if s.Positives {
+		for _, f := range short {
+			c.short(s.Config, f.What, f.Wanted, f.Got)
 		}
 	}
 	if s.Positives {
@@ -256,26 +249,6 @@ func (c *chooser) inTier(it Item, long bool) bool {
 
 func allowed(list []string, corpus string) bool {
 	return len(list) == 0 || slices.Contains(list, corpus)
-}
-
-// spread takes n items: one a source before any source gives a second.
-func (c *chooser) spread(items []Item, n int) []Item {
-	nth := map[string]int{}
-	type ranked struct {
-		Item
-		nth int
-	}
-	list := make([]ranked, len(items))
-	for i, it := range items {
-		list[i] = ranked{it, nth[it.GroupID]}
-		nth[it.GroupID]++
-	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.nth, b.nth) })
-	out := make([]Item, n)
-	for i := range out {
-		out[i] = list[i].Item
-	}
-	return out
 }
 
 // fewShot sets sources apart for prompts and returns their groups. Each pair is

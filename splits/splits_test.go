@@ -128,6 +128,82 @@ func TestChooseTargets(t *testing.T) {
 	}
 }
 
+// Quotas are filled with what fits, each draft counted once and a source's
+// second one last; what is not there is reported and nothing else takes its place.
+func TestQuotas(t *testing.T) {
+	var drafts, stories []Item
+	for i := range 40 { // two drafts a source: of one kind near, of another far
+		g := fmt.Sprintf("c:%02d", i)
+		words := 1200 + 500*i // up to 20,700
+		stories = append(stories, Item{ID: g, GroupID: g, Words: words})
+		kind := []string{"continuity", "continuity", "continuity", "out_of_character"}[i%4]
+		for k, far := range []int{20, 900} {
+			d := &schemas.Difficulty{Words: far, Sites: 1 + i%3, Explicit: i%2 == 0, Voice: []string{"narrator", "speech"}[k]}
+			drafts = append(drafts, Item{ID: fmt.Sprintf("%s#%d", g, k), GroupID: g, Words: words, Kind: kind, Difficulty: d, Variants: []string{schemas.VariantPatched}})
+		}
+	}
+	set := settings()
+	set.FewShot, set.LongMaxWords = 0, 32_000
+	set.Quotas = []schemas.QuotaRecipe{
+		{Tier: "long", Positives: 8, Kind: "out_of_character"},
+		{Tier: "long", Positives: 5, Kind: "continuity", MinWords: 4000, MaxWords: 8000, MinDistance: 500},
+		{Tier: "long", Positives: 3, Kind: "continuity", Fact: "inferred", Voice: "speech", MaxSites: 2, MaxWords: 3999},
+		{Tier: "long", Positives: 9, Kind: "factual"},
+		{Tier: "short", Positives: 4},
+	}
+	sort := func(c Choices) map[string]int {
+		n := map[string]int{}
+		for _, r := range c.Rows {
+			i := slices.IndexFunc(drafts, func(d Item) bool { return d.ID == r.ID })
+			if r.Config != Long || i < 0 {
+				continue
+			}
+			d := drafts[i]
+			n["all"]++
+			switch {
+			case d.Kind == "out_of_character":
+				n["out_of_character"]++
+			case d.Words >= 4000 && d.Words <= 8000 && d.Difficulty.Words >= 500:
+				n["long and far"]++
+			case d.Words < 4000 && d.Difficulty.Voice == "speech" && !d.Difficulty.Explicit && d.Difficulty.Sites <= 2:
+				n["inferred speech"]++
+			default:
+				n["other"]++
+			}
+		}
+		return n
+	}
+	set.LongTarget = 8 + 5 + 3 + 9 + 7
+	c := Choose(drafts, stories, set, 1)
+	if diff := cmp.Diff(map[string]int{"all": 21, "out_of_character": 8, "long and far": 5, "inferred speech": 1, "other": 7}, sort(c)); diff != "" {
+		t.Error(diff)
+	}
+	var short []string
+	for _, s := range c.Shortfalls {
+		if s.Config == Long || s.Config == FlawedFictions && s.What != schemas.VariantOriginal {
+			short = append(short, s.String())
+		}
+	}
+	if diff := cmp.Diff([]string{"flawed_fictions: wanted 4 positives, got 0",
+		"flawed_fictions_long: wanted 3 positives, kind continuity, words up to 3999, sites up to 2, fact inferred, voice speech, got 1",
+		"flawed_fictions_long: wanted 9 positives, kind factual, got 0"}, short); diff != "" {
+		t.Error(diff)
+	}
+	_, groups := rowsOf(c, Long, schemas.VariantPatched)
+	if distinct(groups) != len(groups) {
+		t.Errorf("%d positives from %d sources, of 40", len(groups), distinct(groups))
+	}
+	// Without a target all that fits no quota comes too; a quota is never passed.
+	set.LongTarget = 0
+	if n := sort(Choose(drafts, stories, set, 1)); n["out_of_character"] != 8 || n["long and far"] != 5 || n["inferred speech"] != 1 || n["other"] != 40*2-20-6-1 {
+		t.Errorf("without a target: %v", n)
+	}
+	slices.Reverse(drafts)
+	if !cmp.Equal(c.Rows, Choose(drafts, stories, func() schemas.SplitsRecipe { set.LongTarget = 32; return set }(), 1).Rows) {
+		t.Error("the order of the drafts matters")
+	}
+}
+
 func TestTierLimitsAreInclusive(t *testing.T) {
 	c := chooser{set: settings()}
 	for words, want := range map[int][2]bool{1199: {true, false}, 1200: {false, true}, 3999: {false, true}, 4000: {false, false}} {

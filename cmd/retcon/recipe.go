@@ -23,6 +23,7 @@ import (
 
 	"github.com/retcon-bench/retcon/ingest/all"
 	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform/flawed"
 )
 
 //go:embed recipes/tales.yaml
@@ -87,6 +88,12 @@ func (f chainFlags) resolve() (schemas.Recipe, error) {
 	}
 	if f.Engine != "" {
 		r.Make.Engine = f.Engine
+	}
+	if len(f.Kinds) > 0 {
+		r.Make.Kinds = f.Kinds
+	}
+	if err := (flawed.Config{Make: r.Make}).Check(); err != nil {
+		return r, usagef("%s: %w", name, err)
 	}
 	if f.Model != "" && !slices.ContainsFunc(r.Make.Models, func(m schemas.ModelRecipe) bool { return m.Name == f.Model }) {
 		r.Make.Models = append([]schemas.ModelRecipe{{Name: f.Model}}, r.Make.Models...)

@@ -10,6 +10,7 @@ import (
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/scoring"
+	"github.com/retcon-bench/retcon/transform/flawed"
 )
 
 // review applies people's votes to drafts, by the rules of human verification:
@@ -88,6 +89,7 @@ func (r *review) judge(d schemas.Draft) (schemas.Draft, string, *schemas.Dropped
 	if len(d.Errors) == 0 || len(d.Contradicted) == 0 {
 		return drop("no_gold_left", "the annotators found no sentence of one side right")
 	}
+	d.Difficulty = flawed.Difficulty(&d)
 	return d, schemas.VerifiedCrowd, nil
 }
 

@@ -135,8 +135,28 @@ func (w *Workspace) sweep() error {
 	return nil
 }
 
+// unset reports false, 0, an empty text, list or object, or null.
+func unset(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case float64:
+		return v == 0
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
+}
+
 // DifferingKeys compares two values as JSON and names the dotted paths at which
-// they differ, sorted.
+// they differ, sorted. A key that one side lacks and the other leaves unset is no
+// difference: a workspace outlives a version that knew fewer keys.
 func DifferingKeys(a, b any) []string {
 	x, y := plain(a), plain(b)
 	keys := map[string]bool{}
@@ -146,10 +166,12 @@ func DifferingKeys(a, b any) []string {
 		case map[string]any:
 			if yv, ok := y.(map[string]any); ok {
 				for k := range xv {
-					walk(join(path, k), xv[k], yv[k])
+					if v, both := yv[k]; both || !unset(xv[k]) {
+						walk(join(path, k), xv[k], v)
+					}
 				}
 				for k := range yv {
-					if _, both := xv[k]; !both {
+					if _, both := xv[k]; !both && !unset(yv[k]) {
 						walk(join(path, k), nil, yv[k])
 					}
 				}

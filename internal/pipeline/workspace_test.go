@@ -47,6 +47,31 @@ func TestWorkspaceIsOneRecipesAndOneProcess(t *testing.T) {
 	}
 }
 
+// A workspace outlives a version that knew fewer keys, as long as the new ones
+// are unset; null and 0 are not the same.
+func TestDifferingKeys(t *testing.T) {
+	type m = map[string]any
+	for _, c := range []struct {
+		a, b m
+		want string
+	}{
+		{m{"seed": 1}, m{"seed": 1, "new": false, "list": []int{}, "more": m{}, "n": 0, "s": ""}, ""},
+		{m{"make": m{"share": 1}}, m{"make": m{"share": 1, "type_flaws": true}}, "make.type_flaws"},
+		{m{"t": nil}, m{"t": 0}, "t"},
+		{m{"old": 3}, m{}, "old"},
+		{m{"l": []int{1}}, m{"l": []int{2}}, "l[0]"},
+	} {
+		for _, swap := range []bool{false, true} {
+			if swap {
+				c.a, c.b = c.b, c.a
+			}
+			if got := strings.Join(DifferingKeys(c.a, c.b), " "); got != c.want {
+				t.Errorf("%v, %v: %q, want %q", c.a, c.b, got, c.want)
+			}
+		}
+	}
+}
+
 func TestStepAppearsWholeOrNotAtAll(t *testing.T) {
 	w, err := Open(t.TempDir(), recipe{})
 	if err != nil {

@@ -16,6 +16,7 @@
 //	patch           the plot hole: A1 A2' A3'
 //	filter          what is refused before anybody judges
 //	judge           five votes on the marked lines; the gold sets
+//	type            kind, severity and subtype of what came out; only where the recipe asks
 //	counterfactual  does A1' A2' A3' hold together?
 //	resolve         context that explains the error away, and whether it does
 //	control         the same kind of edit where it contradicts nothing
@@ -76,6 +77,7 @@
 //	judge           judge_says_no        fewer than judge_need yes votes
 //	                no_gold_error        no changed sentence is left
 //	                no_gold_contradicted nothing before the error is contradicted
+//	type            kind_not_asked       it came out as another kind than the recipe asks for
 //	counterfactual  cf_act_1_unchanged   act 1 was not rewritten
 //	                cf_title             the title names what the story no longer has
 //	                cf_value_left        a changed sentence keeps the old value

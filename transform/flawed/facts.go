@@ -43,7 +43,7 @@ func (m *maker) facts() transform.Step[schemas.Draft, schemas.Draft] {
 			}
 			d.Facts = nil
 			for _, f := range res.Value.facts {
-				if !m.asked(f) {
+				if !m.asked(f.Kind, f.Subtype) {
 					pass.SetAside(d.DraftID, "kind_not_asked", fmt.Sprintf("%s is of kind %s, subtype %s", f.ID, f.Kind, f.Subtype))
 					continue
 				}
@@ -63,10 +63,10 @@ func (m *maker) facts() transform.Step[schemas.Draft, schemas.Draft] {
 	}
 }
 
-// asked reports whether the recipe asks for facts of this kind or subtype.
-func (m *maker) asked(f schemas.Fact) bool {
+// asked reports whether the recipe asks for this kind or subtype.
+func (m *maker) asked(kind, subtype string) bool {
 	k := m.cfg.Make.Kinds
-	return len(k) == 0 || slices.Contains(k, f.Kind) || slices.Contains(k, f.Subtype)
+	return len(k) == 0 || slices.Contains(k, kind) || slices.Contains(k, subtype)
 }
 
 // factList is a read answer: facts in order, and lines that are none.

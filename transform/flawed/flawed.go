@@ -101,7 +101,7 @@ func Start(story schemas.Story) (schemas.Draft, error) {
 // with a verified or rule-made plot hole.
 func Steps(cfg Config) []transform.Step[schemas.Draft, schemas.Draft] {
 	m := &maker{cfg: cfg.complete()}
-	return []transform.Step[schemas.Draft, schemas.Draft]{
+	steps := []transform.Step[schemas.Draft, schemas.Draft]{
 		m.draw(),
 		m.acts(),
 		m.facts(),
@@ -111,10 +111,11 @@ func Steps(cfg Config) []transform.Step[schemas.Draft, schemas.Draft] {
 		m.patch(),
 		m.filter(),
 		m.judge(),
-		m.counterfactual(),
-		m.resolve(),
-		m.control(),
 	}
+	if cfg.Make.TypeFlaws {
+		steps = append(steps, m.typeFlaw())
+	}
+	return append(steps, m.counterfactual(), m.resolve(), m.control())
 }
 
 // maker holds what the steps share; it never changes.

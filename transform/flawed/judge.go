@@ -50,7 +50,7 @@ func (m *maker) judge() transform.Step[schemas.Draft, schemas.Draft] {
 				return nil, err
 			}
 			d.Explanation = explain(&d, yes)
-			d.Difficulty = m.difficulty(&d, mod)
+			d.Difficulty = Difficulty(&d)
 			return []schemas.Draft{d}, nil
 		},
 	}
@@ -361,14 +361,20 @@ func lowerFirst(s string) string {
 	return s
 }
 
-// difficulty measures how far apart the two sides are.
-func (m *maker) difficulty(d *schemas.Draft, mod []int) *schemas.Difficulty {
+// Difficulty measures how far apart and how plain the two sides of a draft with
+// gold sets are. Whoever changes the gold sets measures again.
+func Difficulty(d *schemas.Draft) *schemas.Difficulty {
 	first := d.Errors[0].Sentence
-	last := d.Contradicted[len(d.Contradicted)-1].Sentence
+	last := d.Contradicted[0].Sentence
+	for _, c := range d.Contradicted {
+		if c.Sentence < first {
+			last = c.Sentence
+		}
+	}
 	ix := text.NewIndex(d.Patched.Text)
 	from, to := byteRange(ix, d.Patched.Sentences[last]).End, byteRange(ix, d.Patched.Sentences[first]).Start
 	out := &schemas.Difficulty{
-		Words: text.Words(d.Patched.Text[from:to]), Sentences: first - last, Supports: len(mod), Sites: d.Flaw.Sites,
+		Words: text.Words(d.Patched.Text[from:to]), Sentences: first - last, Supports: len(changed(d.Patched)), Sites: d.Flaw.Sites,
 		Explicit: len(d.Fact.Evidence) > 0, Voice: "narrator",
 	}
 	st := readVariant(d.Patched)

@@ -33,11 +33,7 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 			keep := []schemas.Draft{d}
 			in := m.source(&d)
 			in.Story, in.Explanation = d.Patched.Text, d.Explanation
-			mod := make([]int, 0, len(d.Errors))
-			for _, e := range d.Errors {
-				mod = append(mod, e.Sentence)
-			}
-			in.Marked = markSentences(d.Patched, mod)
+			in.Marked = markSentences(d.Patched, goldIDs(d.Errors))
 			res, err := ask(ctx, pass, resolveCall, in, readTries)
 			var drop *transform.DropError
 			switch {

@@ -109,6 +109,8 @@ func (g good) answer(req llm.Request) (string, error) {
 		return verdictText(true, marked(prompt), []string{firstOf(prompt)}), nil
 	case "flawed/coherence", "flawed/resolved_judge":
 		return verdictText(false, nil, nil), nil
+	case "flawed/type":
+		return "### Reasoning\nA later scene leans on it.\n\n### Kind\nOut of character\n\n### Severity: **unbridgeable**\n\n### Subtype\nmemory_contradictions\n", nil
 	}
 	if req.Rule() == nil {
 		return "", fmt.Errorf("the script knows nothing of stage %s", req.Stage)
@@ -420,6 +422,62 @@ func TestFaults(t *testing.T) {
 				t.Errorf("counterfactual %v, resolved %v; want %v, %v; %v", d.Counterfactual != nil, d.Resolved != nil, f.counterfactual, f.resolved, got)
 			}
 		})
+	}
+}
+
+// TestTypeFlaws: the types of what came out stand in for those of the fact
+// where the recipe asks; an answer nobody can read leaves the fact's.
+func TestTypeFlaws(t *testing.T) {
+	stories := embedded(t)
+	cfg := Config{Seed: 1, Survey: surveyOf(stories)}
+	cfg.Make.FactsPerSource, cfg.Make.TypeFlaws = 1, true
+	s, d := fullItem(t, cfg, stories)
+	if f := d.Flaw; f.Kind != "out_of_character" || f.Severity != "unbridgeable" || f.Subtype != "memory_contradictions" || d.Fact.Kind != "continuity" {
+		t.Errorf("flaw %+v of a fact %+v", f, d.Fact)
+	}
+	if i := slices.IndexFunc(d.Provenance, func(p schemas.Provenance) bool { return p.Step == "make/type" }); i < 0 || d.Provenance[i].PromptHash != typeCall.Template.Hash {
+		t.Errorf("provenance: %+v", d.Provenance)
+	}
+	for name, c := range map[string]struct{ answer, reason string }{
+		"two at once":     {"### Kind\ncontinuity\n### Severity\nharmless or unbridgeable\n### Subtype\nstyle_shifts", "parse_failed"},
+		"none":            {"### Kind\ncontinuity\n### Severity\nmild\n### Subtype\nstyle_shifts", "parse_failed"},
+		"its placeholder": {"### Kind\n<kind>\n### Severity\n<severity>\n### Subtype\n<subtype>", "echo"},
+		"nothing":         {"", "empty"},
+	} {
+		o := run(t, cfg, good{spoil: at("type", line(c.answer))}.model(), s)
+		if len(o.Outs) != 1 || o.Outs[0].Flaw.Kind != d.Fact.Kind || o.Outs[0].Flaw.Severity != "" ||
+			!slices.ContainsFunc(o.Dropped, func(d schemas.Dropped) bool { return d.Stage == "type" && d.Reason == c.reason }) {
+			t.Errorf("%s: %d drafts, %+v", name, len(o.Outs), o.Dropped)
+		}
+	}
+	cfg.Make.Kinds = []string{"continuity"}
+	o := run(t, cfg, good{}.model(), s)
+	if len(o.Outs) != 0 || o.Dropped[len(o.Dropped)-1].Reason != "kind_not_asked" {
+		t.Errorf("another kind than the recipe asks for stays: %+v", o.Dropped)
+	}
+}
+
+// TestKindsAreAsked: the wish stands in the prompt where there is one, and only
+// there; facts of other kinds are set aside.
+func TestKindsAreAsked(t *testing.T) {
+	stories := embedded(t)
+	cfg := Config{Seed: 1, Survey: surveyOf(stories)}
+	s, _ := fullItem(t, cfg, stories)
+	for _, kinds := range [][]string{nil, {"factual", "skill_power_fluctuations"}} {
+		cfg.Make.Kinds = kinds
+		m := good{}.model()
+		o := run(t, cfg, m, s)
+		if (len(o.Outs) == 0) != (kinds != nil) {
+			t.Errorf("%v: %d drafts", kinds, len(o.Outs))
+		}
+		for _, req := range m.Asked() {
+			if req.Stage == "flawed/facts" && strings.Contains(req.Messages[1].Content, "of these kinds only: factual, skill_power_fluctuations.") != (kinds != nil) {
+				t.Errorf("%v: the prompt reads %s", kinds, req.Messages[1].Content)
+			}
+		}
+	}
+	if err := (Config{Make: schemas.MakeRecipe{Kinds: []string{"plot"}}}).Check(); err == nil {
+		t.Error("an unknown kind is taken")
 	}
 }
 
