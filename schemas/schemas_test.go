@@ -33,6 +33,7 @@ var described = map[string]reflect.Type{
 	"manifest":   reflect.TypeFor[Manifest](),
 	"generated":  reflect.TypeFor[Generated](),
 	"diagnostic": reflect.TypeFor[Diagnostic](),
+	"marking":    reflect.TypeFor[Marking](),
 
 	"check_status": reflect.TypeFor[CheckStatus](),
 	"check_report": reflect.TypeFor[CheckReport](),

@@ -211,6 +211,7 @@ type CheckRecord struct {
 	TaskType string
 	Language string
 	Judge    string
+	Protocol string
 	State    string // the run's own word: completed, partial_3_5, error: ...
 
 	HasText         bool // false: no story, or one without a word

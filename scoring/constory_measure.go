@@ -94,7 +94,7 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 func Measure(row CheckRow, o MeasureOptions) CheckRecord {
 	// Cloned: the fields of a CSV row share one string with its story.
 	r := CheckRecord{ID: strings.Clone(row.ID), Model: strings.Clone(row.Model), TaskType: strings.Clone(row.TaskType),
-		Language: strings.Clone(row.Language), Judge: strings.Clone(row.Judge), State: strings.Clone(row.State), Status: row.Status}
+		Language: strings.Clone(row.Language), Judge: strings.Clone(row.Judge), Protocol: strings.Clone(row.Protocol), State: strings.Clone(row.State), Status: row.Status}
 	if row.HasStory {
 		r.Words, r.WordsCJK = text.Words(row.Story), text.WordsCJK(row.Story)
 	}

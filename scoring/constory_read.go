@@ -25,6 +25,8 @@ const (
 	StatusTruncated   = "truncated"
 	StatusRefused     = "refused"
 	StatusAPIError    = "api_error"
+	// StatusNotJudged: the judge cannot judge the category at all.
+	StatusNotJudged = "not_judged"
 )
 
 const stateCompleted = "completed"
@@ -36,6 +38,7 @@ type CheckRow struct {
 	TaskType string
 	Language string
 	Judge    string
+	Protocol string // of our own checker; "" for the reference's files
 	State    string // evaluation_status of the reference; "" for our own runs
 
 	Story    string
@@ -140,7 +143,7 @@ func newCheckRow(storyColumn string, column func(string) (string, bool), cell fu
 // setStatus gives each category the status of its worst cell: a category is
 // one call of the judge.
 func (row *CheckRow) setStatus() {
-	rank := []string{"", StatusOK, StatusRepaired, StatusParseFailed, StatusTruncated, StatusRefused, StatusAPIError}
+	rank := []string{"", StatusOK, StatusRepaired, StatusNotJudged, StatusParseFailed, StatusTruncated, StatusRefused, StatusAPIError}
 	for i := range row.Cells {
 		at := &row.Status[subtypes[i].category]
 		if s := row.Cells[i].Status; slices.Index(rank, s) > slices.Index(rank, *at) {
@@ -565,4 +568,80 @@ func CheckRowOf(g schemas.Generated, findings []schemas.Finding, status []schema
 	}
 	row.setStatus()
 	return row, nil
+}
+
+// Vote says which findings of repeated judging count.
+type Vote int
+
+const (
+	// VoteMajority: those that more than half of the samples that were judged
+	// report. Of a single sample, all of them.
+	VoteMajority Vote = iota
+	VoteAny           // those that any sample reports
+	VoteAll           // those that all samples report
+)
+
+func (v Vote) String() string { return [...]string{"majority", "any", "all"}[v] }
+
+// MarshalText writes the name.
+func (v Vote) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// ParseVote reads a name.
+func ParseVote(s string) (Vote, error) {
+	for v := VoteMajority; v <= VoteAll; v++ {
+		if v.String() == s {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown vote %q: want majority, any or all", s)
+}
+
+func (v Vote) accepts(support, asked int) bool {
+	switch v {
+	case VoteAny:
+		return true
+	case VoteAll:
+		return support >= asked
+	}
+	return 2*support > asked
+}
+
+// CheckRowOfReport makes a row of a report of our checker and the story it is
+// of. A category is judged if one of its samples is; which findings of several
+// samples count, vote says. A report of another text than the story's is an
+// error.
+func CheckRowOfReport(g schemas.Generated, rep schemas.CheckReport, vote Vote) (CheckRow, error) {
+	if g.GeneratedStory == nil {
+		return CheckRow{}, fmt.Errorf("story %s was judged, and the row of that id has no story (%s)", rep.StoryID, g.Outcome)
+	}
+	if hash := schemas.HashText(*g.GeneratedStory); rep.TextHash != "" && hash != rep.TextHash {
+		return CheckRow{}, fmt.Errorf("story %s: the judge read another text (%.12s) than the story that is given (%.12s)", rep.StoryID, rep.TextHash, hash)
+	}
+	best := map[string]schemas.CheckStatus{}
+	var order []string
+	for _, s := range rep.Status {
+		before, seen := best[s.Category]
+		if !seen {
+			order = append(order, s.Category)
+		}
+		if !seen || judged(s.Status) && !judged(before.Status) {
+			best[s.Category] = s
+		}
+	}
+	var status []schemas.CheckStatus
+	for _, c := range order {
+		status = append(status, best[c])
+	}
+	for _, c := range rep.NotJudged {
+		status = append(status, schemas.CheckStatus{Category: c, Status: StatusNotJudged, Detail: "the judge cannot judge this category"})
+	}
+	var findings []schemas.Finding
+	for _, f := range rep.Findings {
+		if vote.accepts(max(f.Support, 1), max(f.Asked, 1)) {
+			findings = append(findings, f)
+		}
+	}
+	row, err := CheckRowOf(g, findings, status)
+	row.Judge, row.Protocol = rep.Judge, rep.Protocol
+	return row, err
 }
