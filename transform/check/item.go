@@ -82,7 +82,7 @@ func subtypeOf(c schemas.Category, word string) (string, bool) {
 	}
 	for _, s := range c.Subtypes {
 		for _, n := range append([]string{s.Name}, s.Aliases...) {
-			if w == n || w+"s" == n || strings.TrimSuffix(w, "y")+"ies" == n || w == strings.ToLower(fold(s.Title)) {
+			if w == n || w+"s" == n || w+"es" == n || strings.TrimSuffix(w, "y")+"ies" == n || w == strings.ToLower(fold(s.Title)) {
 				return s.Name, true
 			}
 		}

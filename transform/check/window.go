@@ -19,7 +19,9 @@ type window struct {
 
 // tokens estimates the tokens of a text, on the safe side: the quick estimate
 // is within a tenth on English prose.
-func tokens(s string) int { return llm.RoughTokens(s) * 11 / 10 }
+func tokens(s string) int { return safe(llm.RoughTokens(s)) }
+
+func safe(rough int) int { return rough*11/10 + 1 }
 
 // windows cuts a story into parts of at most budget tokens, at paragraphs, and
 // inside a paragraph that is too long at sentences, inside a sentence that is
@@ -37,8 +39,8 @@ func windows(story string, budget int) []window {
 		start, used = end, 0
 	}
 	take := func(from, to int) {
-		n := tokens(story[from:to])
-		if used+n > budget {
+		n := llm.RoughTokens(story[from:to]) // these add up; rounded ones do not
+		if safe(used+n) > budget {
 			flush(from)
 		}
 		used += n
