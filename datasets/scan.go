@@ -236,8 +236,6 @@ func readPageHeader(buf []byte) (pageHead, error) {
 		return p, fmt.Errorf("it claims %d bytes, %d are left in the column", p.compressed, len(buf)-n)
 	case p.levels > p.compressed || p.levels > p.plain:
 		return p, errors.New("its levels are longer than the page")
-	case p.crc == nil:
-		return p, errors.New("it has no CRC")
 	}
 	p.header = n
 	return p, nil
@@ -245,6 +243,9 @@ func readPageHeader(buf []byte) (pageHead, error) {
 
 // page checks a page's CRC and that it decompresses to the size it says.
 func (s *scanner) page(p pageHead, body []byte, codec format.CompressionCodec) error {
+	if p.crc == nil {
+		return errors.New("it has no CRC")
+	}
 	if got := crc32.ChecksumIEEE(body); got != *p.crc {
 		return fmt.Errorf("its CRC is %08x, the header says %08x", got, *p.crc)
 	}

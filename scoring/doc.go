@@ -21,8 +21,8 @@
 //     all rows or along a [Dimension]; [Suite.Bootstrap] adds intervals,
 //     [Compare] and [CompareAll] say whether two systems differ,
 //     [LengthCorrelation] whether length matters. [Summarise] does it all and
-//     gives one [Report] to print or draw. [CompareRates] is for texts without
-//     gold.
+//     gives one [Report] to print or draw. [CompareRates] and [Study] are for
+//     texts without gold.
 //  5. People: [Human] scores their answers as a majority and one by one;
 //     [CountVotes] makes a [Panel] of votes, [Agree] and [Panel.Accept] say how
 //     far they agree and what they accept, [Rereview] finds the false positives

@@ -57,7 +57,7 @@ type ReadOptions struct {
 // goes on after it.
 type LineError struct {
 	Name string
-	Line int // 1-based; the ordinal of the sample in a log
+	Line int // 1-based; the ordinal of the sample in a log, of the row in a Parquet file
 	Err  error
 }
 
@@ -202,7 +202,7 @@ func readPredictionLines(br *bufio.Reader, o ReadOptions, yield yieldFunc) {
 			err = parsePrediction(line, &p, &last)
 		}
 		if err == nil {
-			err = checkPrediction(&p)
+			err = CheckPrediction(&p)
 		}
 		if err != nil {
 			return yield(schemas.Prediction{}, &LineError{o.Name, n, err})
@@ -216,8 +216,10 @@ func readPredictionLines(br *bufio.Reader, o ReadOptions, yield yieldFunc) {
 	}
 }
 
-// checkPrediction refuses what no program of ours would write.
-func checkPrediction(p *schemas.Prediction) error {
+// CheckPrediction refuses a record that contradicts itself: no id, a label that
+// is none, an answer without a label, negative counts. Readers of other formats
+// than this package's call it for each.
+func CheckPrediction(p *schemas.Prediction) error {
 	switch {
 	case p.ExampleID == "":
 		return errors.New("no example_id")
@@ -227,6 +229,8 @@ func checkPrediction(p *schemas.Prediction) error {
 		return fmt.Errorf("%s has no label, but its outcome %q says that it was answered", p.ExampleID, p.Outcome)
 	case p.Sample < 0:
 		return fmt.Errorf("sample %d of %s is negative", p.Sample, p.ExampleID)
+	case p.PromptTokens < 0 || p.CompletionTokens < 0 || p.ReasoningTokens < 0:
+		return fmt.Errorf("a token count of %s is negative", p.ExampleID)
 	}
 	return nil
 }

@@ -306,3 +306,38 @@ func BenchmarkCompareAll(b *testing.B) {
 		CompareAll(CEEvalFull, systems, Resampling{Seed: 1})
 	}
 }
+
+// The study compares each task with the originals its texts were made from.
+func TestStudy(t *testing.T) {
+	var originals, texts []StudyText
+	for i := range 40 {
+		g := fmt.Sprint(i)
+		originals = append(originals, StudyText{Group: g, Answered: true, Error: i%4 == 0})
+		texts = append(texts, StudyText{Group: g, Task: "summary", System: "b", Answered: true, Error: i%2 == 0})
+		if i < 20 {
+			texts = append(texts, StudyText{Group: g, Task: "adaptation", System: "a", Answered: i > 0, Error: i > 0 && i%2 == 0})
+		}
+	}
+	texts = append(texts, StudyText{Group: "elsewhere", Task: "other", System: "a", Answered: true})
+	type row struct {
+		task, system     string
+		texts, sources   int
+		matched          bool
+		base, rate, diff float64
+	}
+	var got []row
+	for _, r := range Study(originals, texts, Resampling{N: 200, Seed: 1}) {
+		got = append(got, row{r.Task, r.System, r.Texts, r.Sources, r.Matched, r.Base.Value, r.Rate.Value, math.Round(r.Diff.Value*1e6) / 1e6})
+	}
+	want := []row{
+		{"adaptation", "a", 20, 20, true, 0.25, 9.0 / 19, 0.223684},
+		{"other", "a", 1, 40, false, 0.25, 0, -0.25},
+		{"summary", "b", 40, 40, true, 0.25, 0.5, 0.25},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if alone := Study(nil, texts[:1], Resampling{N: 10}); len(alone) != 1 || !math.IsNaN(alone[0].Base.Value) || alone[0].Rate.Value != 1 {
+		t.Errorf("without originals: %+v", alone)
+	}
+}

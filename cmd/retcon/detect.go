@@ -4,13 +4,16 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/internal/fetch"
@@ -24,17 +27,19 @@ import (
 
 // rowsFlags name rows of a release.
 type rowsFlags struct {
-	Data   string `help:"Release folder." required:"" placeholder:"DIR"`
 	Config string `help:"Config." default:"flawed_fictions" placeholder:"NAME"`
 	Split  string `help:"Split." default:"test" placeholder:"NAME"`
 }
 
 type detectCmd struct {
+	Data string `help:"Release folder whose rows are judged. With --stories only its few-shot pool is used." placeholder:"DIR"`
 	rowsFlags
-	Out string `help:"File of predictions (JSON Lines); - for standard output." default:"-" placeholder:"FILE"`
+	storiesFlags
+	Out string `help:"File of predictions: JSON Lines, or Parquet where the name ends in .parquet; - for standard output. With --stories only a file is written to." default:"-" placeholder:"FILE"`
 
-	Baseline string `help:"A system that does not read: random, always-no, always-yes." placeholder:"NAME"`
-	Seed     uint64 `help:"Seed of random baselines." default:"1"`
+	Baseline string `help:"A system without a language model: random, always-no, always-yes, entailment." placeholder:"NAME"`
+	Seed     uint64 `help:"Seed of random baselines and of the bootstrap." default:"1"`
+	pairFlags
 
 	Model    string `help:"The model that judges: a name of the recipe's table, or any name the server knows." placeholder:"NAME"`
 	Prompt   string `help:"vanilla, few-shot or cot." default:"vanilla" enum:"vanilla,few-shot,cot"`
@@ -55,11 +60,26 @@ func (*detectCmd) Help() string {
 	return `Writes one prediction a row.
 
   retcon detect --data out --baseline random --out random.jsonl
+  retcon detect --data out --baseline entailment --pairs lexical --out pairs.parquet
   OPENAI_BASE_URL=http://localhost:8000/v1 retcon detect --data out --model qwen --prompt cot --out qwen.jsonl
-  retcon score --data out --pred random.jsonl --pred qwen.jsonl`
+  retcon score --data out --pred random.jsonl --pred qwen.jsonl
+
+Or judges texts without gold, and prints how often an error is claimed, against
+the human originals they were made from:
+
+  retcon detect --stories generated.jsonl --originals stories.jsonl --model qwen --verifier qwen --html rates.html`
 }
 
 func (cmd *detectCmd) Run(e *env) error {
+	if len(cmd.Stories) > 0 {
+		return cmd.study(e)
+	}
+	if len(cmd.Originals) > 0 || cmd.HTML != "" || cmd.JSON {
+		return usagef("--originals, --html and --json go with --stories")
+	}
+	if cmd.Data == "" {
+		return usagef("say what to judge: the rows of a release (--data) or texts without gold (--stories)")
+	}
 	r, err := datasets.Open(cmd.Data)
 	if err != nil {
 		return err
@@ -68,61 +88,86 @@ func (cmd *detectCmd) Run(e *env) error {
 	if err != nil {
 		return usagef("%w", err)
 	}
-	var judged iter.Seq2[schemas.Prediction, error]
-	switch {
-	case (cmd.Baseline == "") == (cmd.Model == ""):
-		return usagef("say who judges: either --baseline (random, always-no, always-yes) or --model")
-	case cmd.Baseline != "":
-		b, err := detect.FindBaseline(cmd.Baseline)
-		if err != nil {
-			return usagef("%w", err)
-		}
-		judged = cmd.baseline(r, b)
-	default:
-		a, err := cmd.asker(e)
-		if err != nil {
-			return err
-		}
-		defer a.close()
-		preds, err := cmd.ask(e, r, a, info.Rows)
-		if err != nil {
-			return err
-		}
-		judged = sequence(preds)
+	texts := rowTexts(datasets.Rows[schemas.Example](r, cmd.Config, cmd.Split))
+	if cmd.WritePairs != "" {
+		return cmd.writePairs(e, texts)
 	}
-	return writeTo(e, cmd.Out, func(w io.Writer) error {
-		var line []byte
+	judged, err := cmd.judge(e, texts, info.Rows)
+	if err != nil {
+		return err
+	}
+	return writePredictions(e, cmd.Out, func(yield func(schemas.Prediction, error) bool) {
 		for p, err := range judged {
-			if err == nil {
-				err = e.ctx.Err()
-			}
-			if err != nil {
-				return err
-			}
 			p.Release, p.Digest = r.ID(), info.Digest
-			if line, err = schemas.AppendLine(line[:0], p); err != nil {
-				return fmt.Errorf("%s: %w", p.ExampleID, err)
-			}
-			if _, err := w.Write(line); err != nil {
-				return err
+			if !yield(p, err) {
+				return
 			}
 		}
-		return nil
 	})
 }
 
-func (cmd *detectCmd) baseline(r *datasets.Release, b detect.Baseline) iter.Seq2[schemas.Prediction, error] {
-	return func(yield func(schemas.Prediction, error) bool) {
-		for row, err := range datasets.Rows[schemas.Example](r, cmd.Config, cmd.Split) {
-			if err != nil {
-				yield(schemas.Prediction{}, err)
-				return
-			}
-			if !yield(b.Predict(row, cmd.Seed), nil) {
+// rowTexts is what a system may see of rows.
+func rowTexts(rows iter.Seq2[schemas.Example, error]) iter.Seq2[detect.Text, error] {
+	return func(yield func(detect.Text, error) bool) {
+		for row, err := range rows {
+			if !yield(detect.TextOf(row), err) {
 				return
 			}
 		}
 	}
+}
+
+// judge has texts judged by the baseline or the model of the command line, in
+// their order. Total is their number, 0 if unknown.
+func (cmd *detectCmd) judge(e *env, texts iter.Seq2[detect.Text, error], total int) (iter.Seq2[schemas.Prediction, error], error) {
+	switch {
+	case (cmd.Baseline == "") == (cmd.Model == ""):
+		return nil, usagef("say who judges: either --baseline (random, always-no, always-yes, entailment) or --model")
+	case cmd.Baseline == detect.EntailmentBaseline:
+		scorer, err := cmd.pairScorer(e)
+		if err != nil {
+			return nil, err
+		}
+		return func(yield func(schemas.Prediction, error) bool) {
+			tick, end := e.track("entailment", total, nil)
+			defer end()
+			one := func(ctx context.Context, t detect.Text) (schemas.Prediction, error) {
+				return detect.Entailment(ctx, scorer, t)
+			}
+			for p, err := range pipeline.Map(e.ctx, cmd.Workers, texts, one) {
+				tick()
+				if !yield(p, err) || err != nil {
+					return
+				}
+			}
+		}, nil
+	case cmd.Pairs != "":
+		return nil, usagef("--pairs goes with --baseline entailment")
+	case cmd.Baseline != "":
+		b, err := detect.FindBaseline(cmd.Baseline)
+		if err != nil {
+			return nil, usagef("%w", err)
+		}
+		return func(yield func(schemas.Prediction, error) bool) {
+			for t, err := range texts {
+				if err == nil {
+					err = e.ctx.Err()
+				}
+				if err != nil {
+					yield(schemas.Prediction{}, err)
+					return
+				}
+				if !yield(b.Predict(t, cmd.Seed), nil) {
+					return
+				}
+			}
+		}, nil
+	}
+	preds, err := cmd.ask(e, texts, total)
+	if err != nil {
+		return nil, err
+	}
+	return sequence(preds), nil
 }
 
 // asker opens engine and answer store for the models of the command line.
@@ -161,13 +206,18 @@ func (cmd *detectCmd) asker(e *env) (*asker, error) {
 	return openAsker(e, cfg, cmd.modelFlags)
 }
 
-// ask asks about every row. Where answers are missing it ends as a step does:
+// ask asks about every text. Where answers are missing it ends as a step does:
 // requests written, exit code 5, no file of predictions.
-func (cmd *detectCmd) ask(e *env, r *datasets.Release, a *asker, rows int) ([]schemas.Prediction, error) {
+func (cmd *detectCmd) ask(e *env, texts iter.Seq2[detect.Text, error], total int) (preds []schemas.Prediction, err error) {
+	a, err := cmd.asker(e)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
 	cfg := detect.Config{Prompt: cmd.Prompt, Verify: cmd.Verifier != ""}
+	shown := map[string]bool{}
 	if cmd.Prompt == detect.FewShot {
-		var err error
-		if cfg.Shots, err = shots(r); err != nil {
+		if cfg.Shots, shown, err = cmd.shots(); err != nil {
 			return nil, err
 		}
 	}
@@ -179,46 +229,133 @@ func (cmd *detectCmd) ask(e *env, r *datasets.Release, a *asker, rows int) ([]sc
 		preds   []schemas.Prediction
 		pending int
 	}
-	one := func(ctx context.Context, row schemas.Example) (outcome, error) {
-		pass := transform.NewPass(cmd.Seed, step.Name, row.ExampleID, a.Client, e.log)
-		preds, _, pending, err := transform.Apply(ctx, step, pass, detect.TextOf(row))
+	one := func(ctx context.Context, t detect.Text) (outcome, error) {
+		if shown[t.GroupID] {
+			return outcome{}, withHint(exitInput, "retcon verify tells what else is wrong with the release",
+				fmt.Errorf("%s: its source %s is that of a few-shot example: what is scored must not stand in the prompt", t.ID, t.GroupID))
+		}
+		pass := transform.NewPass(cmd.Seed, step.Name, t.ID, a.Client, e.log)
+		preds, _, pending, err := transform.Apply(ctx, step, pass, t)
 		return outcome{preds, pending}, err
 	}
-	tick, end := e.track("detect", rows, a.spent)
+	tick, end := e.track("detect", total, a.spent)
 	defer end()
-	var out []schemas.Prediction
 	pending := 0
-	for o, err := range pipeline.Map(e.ctx, cmd.Workers, datasets.Rows[schemas.Example](r, cmd.Config, cmd.Split), one) {
+	for o, err := range pipeline.Map(e.ctx, cmd.Workers, texts, one) {
 		if err != nil {
 			return nil, err
 		}
 		tick()
-		out, pending = append(out, o.preds...), pending+o.pending
+		preds, pending = append(preds, o.preds...), pending+o.pending
 	}
 	if err := a.settle(e, filepath.Join(cmd.Work, batch.RequestsFile), pending, cmd.Partial); err != nil {
 		return nil, err
 	}
-	return out, nil
+	return preds, nil
 }
 
 // shots reads the release's few-shot pool: one pair, a positive and a negative
-// of sources that are scored nowhere (paper, appendix D).
-func shots(r *datasets.Release) ([]detect.Shot, error) {
-	var out []detect.Shot
+// of sources that are scored nowhere (paper, appendix D), and these sources.
+func (cmd *detectCmd) shots() (out []detect.Shot, sources map[string]bool, err error) {
+	if cmd.Data == "" {
+		return nil, nil, usagef("the few-shot prompt needs the few_shot config of a release: name one with --data")
+	}
+	r, err := datasets.Open(cmd.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	sources = map[string]bool{}
 	seen := map[string]bool{}
 	for row, err := range datasets.Rows[schemas.Example](r, splits.FewShot, splits.Train) {
 		if err != nil {
-			return nil, usagef("few-shot examples: %w", err)
+			return nil, nil, usagef("few-shot examples: %w", err)
 		}
 		if !seen[row.Label] {
 			seen[row.Label] = true
 			out = append(out, detect.ShotOf(row))
+			sources[row.GroupID] = true
 		}
 	}
 	if len(out) < 2 {
-		return nil, usagef("the release's %s config has no positive and negative example", splits.FewShot)
+		return nil, nil, usagef("the release's %s config has no positive and negative example", splits.FewShot)
 	}
-	return out, nil
+	return out, sources, nil
+}
+
+// pairFlags say who scores the sentence pairs of the entailment baseline.
+type pairFlags struct {
+	Pairs      string   `help:"Entailment: who scores sentence pairs: the URL of a text-classification server, a file of scores, or lexical (words alone, no model)." placeholder:"WHO"`
+	PairModel  string   `help:"Name of the model behind --pairs, for the tables; a server that tells its own needs none." placeholder:"NAME"`
+	PairBatch  int      `help:"Pairs a request to the server." default:"32"`
+	PairForm   string   `help:"Form of requests: tei ([[premise, hypothesis], ...]) or pipeline ([{text, text_pair}, ...]); told by the address without it." default:"" enum:",tei,pipeline"`
+	PairLabels []string `help:"Classes of LABEL_0, LABEL_1, LABEL_2 where the model's have no names, such as contradiction,neutral,entailment." placeholder:"CLASS"`
+	WritePairs string   `help:"Only write the sentence pairs, for a model to be run elsewhere; with entailment, neutral and contradiction filled in, the file is one for --pairs." placeholder:"FILE"`
+}
+
+// pairKey is where the bearer token of a text-classification server comes from.
+const pairKey = "RETCON_PAIRS_KEY"
+
+func (cmd *detectCmd) pairScorer(e *env) (detect.PairScorer, error) {
+	switch {
+	case cmd.Pairs == "":
+		return nil, usagef("--baseline entailment needs somebody who scores sentence pairs: --pairs http://HOST/predict (a server with a model fine-tuned on MNLI; a key comes from %s), --pairs FILE (scores; --write-pairs writes the pairs) or --pairs lexical (words alone)", pairKey)
+	case cmd.Pairs == "lexical":
+		return detect.LexicalPairs{}, nil
+	case strings.HasPrefix(cmd.Pairs, "http://"), strings.HasPrefix(cmd.Pairs, "https://"):
+		return detect.NewPairServer(e.ctx, detect.PairServerConfig{URL: cmd.Pairs, Form: cmd.PairForm, Key: strings.TrimSpace(os.Getenv(pairKey)),
+			Model: cmd.PairModel, Batch: cmd.PairBatch, Labels: cmd.PairLabels, Log: e.log})
+	}
+	f, err := os.Open(cmd.Pairs)
+	if err != nil {
+		return nil, &fetch.Error{Op: "open scores of pairs", Name: cmd.Pairs, Kind: fetch.Input, Err: err}
+	}
+	defer f.Close()
+	scores, err := detect.ReadPairScores(f, cmd.Pairs, cmp.Or(cmd.PairModel, "scores from a file"))
+	if err != nil {
+		return nil, &codedError{code: exitInput, err: err}
+	}
+	return scores, nil
+}
+
+func (cmd *detectCmd) writePairs(e *env, texts iter.Seq2[detect.Text, error]) error {
+	return writeTo(e, cmd.WritePairs, func(w io.Writer) error {
+		buf := bufio.NewWriterSize(w, 1<<20)
+		for t, err := range texts {
+			if err == nil {
+				err = e.ctx.Err()
+			}
+			if err == nil {
+				err = detect.WritePairs(buf, t)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return buf.Flush()
+	})
+}
+
+// writePredictions writes JSON Lines, or Parquet where the name says so.
+func writePredictions(e *env, name string, preds iter.Seq2[schemas.Prediction, error]) error {
+	return writeTo(e, name, func(w io.Writer) error {
+		if strings.HasSuffix(name, ".parquet") {
+			return datasets.WritePredictions(w, preds)
+		}
+		buf := bufio.NewWriterSize(w, 1<<18)
+		var line []byte
+		for p, err := range preds {
+			if err != nil {
+				return err
+			}
+			if line, err = schemas.AppendLine(line[:0], p); err != nil {
+				return fmt.Errorf("%s: %w", p.ExampleID, err)
+			}
+			if _, err := buf.Write(line); err != nil {
+				return err
+			}
+		}
+		return buf.Flush()
+	})
 }
 
 // writeTo writes to a file, which appears whole or not at all, or to standard

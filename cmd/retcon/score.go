@@ -18,8 +18,9 @@ import (
 )
 
 type scoreCmd struct {
+	Data string `help:"Release folder." required:"" placeholder:"DIR"`
 	rowsFlags
-	Pred      []string `help:"File of predictions: ours (JSON Lines), raw completions, logs of inspect or lm-evaluation-harness, published columns. Repeat to compare." required:"" placeholder:"FILE"`
+	Pred      []string `help:"File of predictions: ours (JSON Lines or Parquet), raw completions, logs of inspect or lm-evaluation-harness, published columns. Repeat to compare." required:"" placeholder:"FILE"`
 	Format    string   `help:"Form of the predictions, where the file does not tell: predictions, completions, published, lm-eval, inspect." placeholder:"NAME"`
 	Allow     []string `help:"Go on, and report, where predictions are missing, unknown, doubled, stale, of another release, or unreadable: missing, unknown, doubled, stale, release, bad." placeholder:"WHAT"`
 	Scorer    string   `help:"default, compat or both." default:"both" enum:"default,compat,both"`
@@ -105,23 +106,38 @@ func (cmd *scoreCmd) Run(e *env) error {
 func (cmd *scoreCmd) predictions(e *env) iter.Seq2[schemas.Prediction, error] {
 	return func(yield func(schemas.Prediction, error) bool) {
 		for _, name := range cmd.Pred {
-			f, err := os.Open(name)
-			if err != nil {
-				yield(schemas.Prediction{}, &fetch.Error{Op: "open predictions", Name: name, Kind: fetch.Input, Err: err})
-				return
-			}
-			for p, err := range scoring.ReadPredictions(f, scoring.ReadOptions{Format: scoring.Format(cmd.Format), Name: name}) {
-				if err != nil {
-					err = &codedError{code: exitInput, err: err}
-				} else {
+			for p, err := range readPredictions(name, scoring.Format(cmd.Format)) {
+				if err == nil {
 					err = e.ctx.Err()
 				}
 				if !yield(p, err) {
-					f.Close()
 					return
 				}
 			}
-			f.Close()
+		}
+	}
+}
+
+// readPredictions reads one file of predictions, whatever its form.
+func readPredictions(name string, form scoring.Format) iter.Seq2[schemas.Prediction, error] {
+	opt := scoring.ReadOptions{Format: form, Name: name}
+	if datasets.IsParquet(name) {
+		return datasets.ReadPredictions(name, opt)
+	}
+	return func(yield func(schemas.Prediction, error) bool) {
+		f, err := os.Open(name)
+		if err != nil {
+			yield(schemas.Prediction{}, &fetch.Error{Op: "open predictions", Name: name, Kind: fetch.Input, Err: err})
+			return
+		}
+		defer f.Close()
+		for p, err := range scoring.ReadPredictions(f, opt) {
+			if err != nil {
+				err = &codedError{code: exitInput, err: err}
+			}
+			if !yield(p, err) {
+				return
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
 )
@@ -14,8 +15,9 @@ import (
 type Baseline struct {
 	Name string
 	Doc  string
-	// Judge fills label and lines. Rand is the row's own stream.
-	Judge func(e schemas.Example, p *schemas.Prediction, r *rand.Rand)
+	// Judge fills label and lines for a text of n sentences. Rand is the text's
+	// own stream.
+	Judge func(n int, p *schemas.Prediction, r *rand.Rand)
 }
 
 // EntailmentBaseline is the name of the baseline that needs a scorer of
@@ -42,34 +44,36 @@ func FindBaseline(name string) (Baseline, error) {
 	return Baseline{}, fmt.Errorf("no baseline is called %q (there are %v)", name, known)
 }
 
-// Predict is the baseline's answer for one row. It depends on seed and row
+// Predict is the baseline's answer for one text. It depends on seed and text
 // alone.
-func (b Baseline) Predict(e schemas.Example, seed uint64) schemas.Prediction {
-	p := schemas.Prediction{ExampleID: e.ExampleID, TextHash: e.TextHash, Model: b.Name, Outcome: "ok",
+func (b Baseline) Predict(t Text, seed uint64) schemas.Prediction {
+	p := schemas.Prediction{ExampleID: t.ID, TextHash: t.TextHash, Model: b.Name, Outcome: "ok",
 		ErrorLines: []string{}, ContradictedLines: []string{}}
-	b.Judge(e, &p, transform.Random(seed, "baseline-"+b.Name, e.ExampleID))
+	n := len(t.Sentences)
+	if t.Sentences == nil {
+		n = len(text.Sentences(t.Story))
+	}
+	b.Judge(n, &p, transform.Random(seed, "baseline-"+b.Name, t.ID))
 	return p
 }
 
-func alwaysNo(_ schemas.Example, p *schemas.Prediction, _ *rand.Rand) {
-	p.Label = schemas.LabelConsistent
-}
+func alwaysNo(_ int, p *schemas.Prediction, _ *rand.Rand) { p.Label = schemas.LabelConsistent }
 
-func alwaysYes(_ schemas.Example, p *schemas.Prediction, _ *rand.Rand) { p.Label = schemas.LabelError }
+func alwaysYes(_ int, p *schemas.Prediction, _ *rand.Rand) { p.Label = schemas.LabelError }
 
 // random cites an ordered pair of sentences, the earlier one as contradicted,
 // as every plot hole has it.
-func random(e schemas.Example, p *schemas.Prediction, r *rand.Rand) {
+func random(n int, p *schemas.Prediction, r *rand.Rand) {
 	if r.IntN(2) == 0 {
 		p.Label = schemas.LabelConsistent
 		return
 	}
 	p.Label = schemas.LabelError
-	if len(e.Sentences) < 2 {
+	if n < 2 {
 		return
 	}
-	i := r.IntN(len(e.Sentences))
-	j := r.IntN(len(e.Sentences) - 1)
+	i := r.IntN(n)
+	j := r.IntN(n - 1)
 	if j >= i {
 		j++
 	}

@@ -133,7 +133,7 @@ func TestPromptsDelimitStories(t *testing.T) {
 }
 
 func TestBaselines(t *testing.T) {
-	e := schemas.Example{ExampleID: "rc-a", TextHash: "h", Sentences: make([]schemas.Bounds, 9)}
+	e := Text{ID: "rc-a", TextHash: "h", Sentences: make([]schemas.Bounds, 9)}
 	seen := map[string]int{}
 	for seed := range uint64(400) {
 		b, err := FindBaseline("random")

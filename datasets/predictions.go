@@ -1,0 +1,700 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package datasets
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/scoring"
+)
+
+// WritePredictions writes predictions as one Parquet file whose columns are
+// those of [schemas.Prediction]. The first error of preds is returned; what was
+// written until then is no Parquet file.
+func WritePredictions(w io.Writer, preds iter.Seq2[schemas.Prediction, error]) error {
+	l, err := layoutOf(reflect.TypeFor[schemas.Prediction]())
+	if err != nil {
+		return err
+	}
+	sw := newShardWriter(l, writeOptions{}, func(int) (io.WriteCloser, error) { return notClosed{w}, nil })
+	defer sw.abort()
+	for p, err := range preds {
+		if err != nil {
+			return err
+		}
+		if err := sw.add(reflect.ValueOf(p)); err != nil {
+			return err
+		}
+	}
+	_, err = sw.finish()
+	return err
+}
+
+// notClosed is a writer that is its caller's to close.
+type notClosed struct{ io.Writer }
+
+func (notClosed) Close() error { return nil }
+
+// IsParquet reports whether a file begins as Parquet files do.
+func IsParquet(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [4]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[:]) == "PAR1"
+}
+
+// ReadPredictions reads a Parquet file of predictions, written by
+// [WritePredictions] or by anybody: any of the columns of
+// [schemas.Prediction], in any order, a column that is not there is empty. A
+// file with a column cont_error is read as the published form, one with
+// completion or text as raw completions, as [scoring.ReadPredictions] reads
+// their lines.
+//
+// A bad row comes as a [*scoring.LineError] and reading goes on; any other
+// error names the file and ends the sequence.
+func ReadPredictions(path string, o scoring.ReadOptions) iter.Seq2[schemas.Prediction, error] {
+	return func(yield func(schemas.Prediction, error) bool) {
+		if o.Name == "" {
+			o.Name = path
+		}
+		fail := func(err error) {
+			yield(schemas.Prediction{}, &fetch.Error{Op: "read predictions", Name: o.Name, Kind: fetch.Input, Err: err})
+		}
+		t, err := openFlat(path)
+		if err != nil {
+			fail(err)
+			return
+		}
+		defer t.file.Close()
+		form := o.Format
+		if form == "" {
+			if form, err = t.form(); err != nil {
+				fail(err)
+				return
+			}
+		}
+		switch form {
+		case scoring.FormatPredictions:
+			err = t.predictions(o, yield)
+		case scoring.FormatPublished, scoring.FormatCompletions:
+			o.Format = form
+			err = t.lines(o, yield)
+		default:
+			err = fmt.Errorf("a Parquet file holds predictions, completions or published columns, not %s", form)
+		}
+		if err != nil {
+			fail(err)
+		}
+	}
+}
+
+// flatTable is a Parquet file whose columns are scalars and lists of scalars.
+type flatTable struct {
+	file *os.File
+	pf   *parquet.File
+	cols []flatColumn
+}
+
+// flatColumn is one of its columns.
+type flatColumn struct {
+	name   string
+	leaf   int
+	kind   parquet.Kind
+	list   bool
+	listAt int // definition level from which the list is there
+	itemAt int // from which it has an element
+	max    int // of a value
+	nested bool
+}
+
+// openFlat opens a file that another program may have written. What it claims
+// is checked against what there is before the library allocates for it.
+func openFlat(path string) (t *flatTable, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	t = &flatTable{file: f}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := scanForeign(f, info.Size()); err != nil {
+		return nil, err
+	}
+	if t.pf, _, err = openParquet(f, info.Size()); err != nil {
+		return nil, err
+	}
+	return t, t.columns()
+}
+
+// scanForeign is scanParquet without what only our own files have: CRCs, a
+// page index, our compressions.
+func scanForeign(r io.ReaderAt, size int64) error {
+	meta, end, err := readFooter(r, size)
+	if err != nil {
+		return err
+	}
+	s := &scanner{r: r, end: end}
+	for g := range meta.RowGroups {
+		group := &meta.RowGroups[g]
+		if group.NumRows < 0 || group.NumRows > 1<<31 {
+			return fmt.Errorf("footer: row group %d claims %d rows", g, group.NumRows)
+		}
+		for c := range group.Columns {
+			if err := s.headers(&group.Columns[c].MetaData); err != nil {
+				return fmt.Errorf("row group %d, column %v: %w", g, group.Columns[c].MetaData.PathInSchema, err)
+			}
+		}
+	}
+	return nil
+}
+
+// maxForeignChunk bounds one column of one row group, compressed. Other
+// writers make row groups of a million rows.
+const maxForeignChunk = 1 << 30
+
+// headers walks the page headers of a column.
+func (s *scanner) headers(m *format.ColumnMetaData) error {
+	at := m.DataPageOffset
+	if d := m.DictionaryPageOffset; d > 0 {
+		at = min(at, d)
+	}
+	n := m.TotalCompressedSize
+	if !s.inside(at, n) || n > maxForeignChunk {
+		return fmt.Errorf("%d bytes at %d do not lie in the file, or are more than %d", n, at, maxForeignChunk)
+	}
+	s.buf = slices.Grow(s.buf[:0], int(n))[:n]
+	if err := readFull(s.r, s.buf, at); err != nil {
+		return err
+	}
+	for off := 0; off < len(s.buf); {
+		p, err := readPageHeader(s.buf[off:])
+		if err != nil {
+			return fmt.Errorf("page at byte %d: %w", at+int64(off), err)
+		}
+		off += p.header + p.compressed
+	}
+	return nil
+}
+
+// columns finds out what the columns are. Struct columns stay as one that is
+// nested: some formats have none of them, others ignore them.
+func (t *flatTable) columns() (err error) {
+	defer recovered(&err)
+	schema := t.pf.Schema()
+	for _, f := range schema.Fields() {
+		c := flatColumn{name: f.Name()}
+		if slices.ContainsFunc(t.cols, func(o flatColumn) bool { return o.name == c.name }) {
+			return fmt.Errorf("two columns are called %s", c.name)
+		}
+		path := []string{f.Name()}
+		var node parquet.Node = f
+		def, reps := 0, 0
+		for {
+			switch {
+			case node.Optional():
+				def++
+			case node.Repeated():
+				if reps++; reps == 1 {
+					c.listAt = def
+				}
+				def++
+				c.itemAt = def
+			}
+			if node.Leaf() {
+				break
+			}
+			inner := node.Fields()
+			if len(inner) != 1 {
+				c.nested = true
+				break
+			}
+			node = inner[0]
+			path = append(path, inner[0].Name())
+		}
+		c.max, c.list = def, reps == 1
+		if c.nested = c.nested || reps > 1 || len(path) > 1 && reps == 0; !c.nested {
+			leaf, ok := schema.Lookup(path...)
+			if !ok {
+				return fmt.Errorf("column %s is not to be found", c.name)
+			}
+			c.leaf, c.kind = leaf.ColumnIndex, node.Type().Kind()
+		}
+		t.cols = append(t.cols, c)
+	}
+	return nil
+}
+
+func (t *flatTable) has(name string) bool {
+	return slices.ContainsFunc(t.cols, func(c flatColumn) bool { return c.name == name })
+}
+
+// form tells the form of predictions by the columns.
+func (t *flatTable) form() (scoring.Format, error) {
+	switch {
+	case t.has("label"), t.has("outcome"):
+		return scoring.FormatPredictions, nil
+	case t.has("cont_error"):
+		return scoring.FormatPublished, nil
+	case t.has("completion"), t.has("text"):
+		return scoring.FormatCompletions, nil
+	}
+	var names []string
+	for _, c := range t.cols {
+		names = append(names, c.name)
+	}
+	return "", fmt.Errorf("unknown columns %s: a prediction has example_id and label, a completion example_id and completion, the published form example_id and cont_error", strings.Join(names, ", "))
+}
+
+// cursor walks the values of one column of one row group.
+type cursor struct {
+	flatColumn
+	pages  parquet.Pages
+	page   parquet.Page
+	values parquet.ValueReader
+	buf    []parquet.Value
+	at, n  int
+	done   bool
+	same   string // the last text, which often repeats
+}
+
+// cursors opens columns of a row group.
+func cursors(group parquet.RowGroup, cols []flatColumn) (out []*cursor, err error) {
+	defer recovered(&err)
+	chunks := group.ColumnChunks()
+	for _, c := range cols {
+		if c.leaf >= len(chunks) {
+			return nil, fmt.Errorf("no data of column %s", c.name)
+		}
+		out = append(out, &cursor{flatColumn: c, pages: chunks[c.leaf].Pages(), buf: make([]parquet.Value, 512)})
+	}
+	return out, nil
+}
+
+func (c *cursor) close() {
+	var err error
+	defer recovered(&err)
+	c.release()
+	err = c.pages.Close()
+}
+
+// release gives a page back whose values have all been copied.
+func (c *cursor) release() {
+	if c.page != nil {
+		parquet.Release(c.page)
+		c.page = nil
+	}
+}
+
+// fill makes a value available, and reports false at the column's end.
+func (c *cursor) fill() (ok bool, err error) {
+	if c.at < c.n {
+		return true, nil
+	}
+	defer recovered(&err)
+	for !c.done {
+		if c.values == nil {
+			c.release()
+			page, err := c.pages.ReadPage()
+			if errors.Is(err, io.EOF) {
+				c.done = true
+				break
+			}
+			if err != nil {
+				return false, err
+			}
+			c.page, c.values = page, page.Values()
+		}
+		n, err := c.values.ReadValues(c.buf)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if errors.Is(err, io.EOF) {
+			c.values = nil
+		}
+		if n > 0 {
+			c.at, c.n = 0, n
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// row calls f with the values of the next row: one for a scalar column, null
+// or not; for a list one an element, or none. here tells whether the list is
+// there at all.
+func (c *cursor) row(f func(parquet.Value) error) (here bool, err error) {
+	ok, err := c.fill()
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, fmt.Errorf("column %s ends early", c.name)
+	}
+	first := true
+	for {
+		v := c.buf[c.at]
+		if !first && v.RepetitionLevel() == 0 {
+			return here, nil
+		}
+		c.at++
+		switch {
+		case !c.list:
+			return true, f(v)
+		case v.DefinitionLevel() >= c.itemAt:
+			here = true
+			if err := f(v); err != nil {
+				return here, err
+			}
+		case v.DefinitionLevel() >= c.listAt:
+			here = true
+		}
+		first = false
+		if ok, err = c.fill(); err != nil || !ok {
+			return here, err
+		}
+	}
+}
+
+// badCell is a value that the row cannot have; other errors are of the file.
+type badCell struct{ err error }
+
+func (e *badCell) Error() string { return e.err.Error() }
+
+func bad(format string, args ...any) error { return &badCell{fmt.Errorf(format, args...)} }
+
+func (c *cursor) text(dst *string, shared bool) error {
+	_, err := c.row(func(v parquet.Value) (err error) {
+		if v.IsNull() {
+			*dst = ""
+			return nil
+		}
+		b := v.ByteArray()
+		if shared && string(b) == c.same {
+			*dst = c.same
+			return nil
+		}
+		*dst, err = c.string(b)
+		if shared {
+			c.same = *dst
+		}
+		return err
+	})
+	return err
+}
+
+func (c *cursor) string(b []byte) (string, error) {
+	if !utf8.Valid(b) {
+		return "", bad("%s is not UTF-8", c.name)
+	}
+	return string(b), nil
+}
+
+func (c *cursor) texts(dst *[]string) error {
+	var list []string
+	here, err := c.row(func(v parquet.Value) error {
+		if v.IsNull() {
+			return bad("%s has a null among its elements", c.name)
+		}
+		s, err := c.string(v.ByteArray())
+		list = append(list, s)
+		return err
+	})
+	if here && list == nil {
+		list = []string{}
+	}
+	*dst = list
+	return err
+}
+
+func (c *cursor) ints(dst *[]int) error {
+	var list []int
+	here, err := c.row(func(v parquet.Value) error {
+		if v.IsNull() {
+			return bad("%s has a null among its elements", c.name)
+		}
+		n, err := c.whole(v)
+		list = append(list, n)
+		return err
+	})
+	if here && list == nil {
+		list = []int{}
+	}
+	*dst = list
+	return err
+}
+
+func (c *cursor) int(dst *int) error {
+	_, err := c.row(func(v parquet.Value) (err error) {
+		*dst = 0
+		if !v.IsNull() {
+			*dst, err = c.whole(v)
+		}
+		return err
+	})
+	return err
+}
+
+// whole takes a number that is whole: tools that know no null turn columns of
+// integers into floats.
+func (c *cursor) whole(v parquet.Value) (int, error) {
+	f := number(v)
+	if f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, bad("%s is %v, not a whole number", c.name, f)
+	}
+	return int(f), nil
+}
+
+func (c *cursor) float(dst **float64) error {
+	_, err := c.row(func(v parquet.Value) error {
+		*dst = nil
+		if f := number(v); !v.IsNull() && !math.IsNaN(f) {
+			if math.IsInf(f, 0) {
+				return bad("%s is %v", c.name, f)
+			}
+			*dst = &f
+		}
+		return nil
+	})
+	return err
+}
+
+func number(v parquet.Value) float64 {
+	switch v.Kind() {
+	case parquet.Int32:
+		return float64(v.Int32())
+	case parquet.Int64:
+		return float64(v.Int64())
+	case parquet.Float:
+		return float64(v.Float())
+	}
+	return v.Double()
+}
+
+func (c flatColumn) isText() bool { return !c.nested && c.kind == parquet.ByteArray }
+func (c flatColumn) isNumber() bool {
+	switch c.kind {
+	case parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
+		return !c.nested
+	}
+	return false
+}
+
+// predictionColumns says how each column is read into a prediction.
+var predictionColumns = map[string]struct {
+	number, list bool
+	read         func(*cursor, *schemas.Prediction) error
+}{
+	"example_id":             {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.ExampleID, false) }},
+	"text_hash":              {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.TextHash, true) }},
+	"release":                {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.Release, true) }},
+	"digest":                 {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.Digest, true) }},
+	"model":                  {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.Model, true) }},
+	"prompt":                 {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.Prompt, true) }},
+	"sample":                 {true, false, func(c *cursor, p *schemas.Prediction) error { return c.int(&p.Sample) }},
+	"outcome":                {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.Outcome, true) }},
+	"label":                  {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.Label, true) }},
+	"error_lines":            {false, true, func(c *cursor, p *schemas.Prediction) error { return c.texts(&p.ErrorLines) }},
+	"contradicted_lines":     {false, true, func(c *cursor, p *schemas.Prediction) error { return c.texts(&p.ContradictedLines) }},
+	"error_sentences":        {true, true, func(c *cursor, p *schemas.Prediction) error { return c.ints(&p.ErrorSentences) }},
+	"contradicted_sentences": {true, true, func(c *cursor, p *schemas.Prediction) error { return c.ints(&p.ContradictedSentences) }},
+	"explanation":            {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.Explanation, true) }},
+	"confidence":             {true, false, func(c *cursor, p *schemas.Prediction) error { return c.float(&p.Confidence) }},
+	"raw":                    {false, false, func(c *cursor, p *schemas.Prediction) error { return c.text(&p.Raw, false) }},
+	"prompt_tokens":          {true, false, func(c *cursor, p *schemas.Prediction) error { return c.int(&p.PromptTokens) }},
+	"completion_tokens":      {true, false, func(c *cursor, p *schemas.Prediction) error { return c.int(&p.CompletionTokens) }},
+	"reasoning_tokens":       {true, false, func(c *cursor, p *schemas.Prediction) error { return c.int(&p.ReasoningTokens) }},
+}
+
+// ignored is a column that tools add on their own.
+func ignored(name string) bool { return strings.HasPrefix(name, "__index_level_") }
+
+// predictions yields the rows as predictions.
+func (t *flatTable) predictions(o scoring.ReadOptions, yield func(schemas.Prediction, error) bool) error {
+	var cols []flatColumn
+	for _, c := range t.cols {
+		want, known := predictionColumns[c.name]
+		switch {
+		case ignored(c.name):
+			continue
+		case !known:
+			return fmt.Errorf("column %s is none of a prediction's: drop or rename it (and if this is the data set itself, it holds no predictions)", c.name)
+		case c.list != want.list || !want.number && !c.isText() || want.number && !c.isNumber():
+			// A column without a single value has whatever type its writer thought of.
+			if t.allNull(c) {
+				continue
+			}
+			what := "text"
+			if want.number {
+				what = "numbers"
+			}
+			if want.list {
+				what = "lists of " + what
+			}
+			return fmt.Errorf("column %s does not hold %s", c.name, what)
+		}
+		cols = append(cols, c)
+	}
+	if !t.has("example_id") {
+		return errors.New("no column example_id")
+	}
+	read := make([]func(*cursor, *schemas.Prediction) error, len(cols))
+	for i, c := range cols {
+		read[i] = predictionColumns[c.name].read
+	}
+	return t.each(cols, func(n int, cs []*cursor) (bool, error) {
+		var p schemas.Prediction
+		var wrong error
+		for i, c := range cs {
+			err := read[i](c, &p)
+			if cell := (*badCell)(nil); errors.As(err, &cell) {
+				wrong = cmp.Or(wrong, cell.err)
+				if err := c.skip(); err != nil {
+					return false, err
+				}
+			} else if err != nil {
+				return false, err
+			}
+		}
+		if wrong == nil {
+			wrong = scoring.CheckPrediction(&p)
+		}
+		if wrong != nil {
+			return yield(schemas.Prediction{}, &scoring.LineError{Name: o.Name, Line: n, Err: wrong}), nil
+		}
+		if p.Model == "" {
+			p.Model = o.Model
+		}
+		if p.Prompt == "" {
+			p.Prompt = o.Prompt
+		}
+		return yield(p, nil), nil
+	})
+}
+
+// skip passes over what is left of a row whose reading stopped.
+func (c *cursor) skip() error {
+	for c.list {
+		ok, err := c.fill()
+		if err != nil || !ok {
+			return err
+		}
+		if c.buf[c.at].RepetitionLevel() == 0 {
+			return nil
+		}
+		c.at++
+	}
+	return nil
+}
+
+// each calls f for each row, 1-based over the file, with the columns' cursors
+// standing before it.
+func (t *flatTable) each(cols []flatColumn, f func(n int, cs []*cursor) (bool, error)) error {
+	n := 0
+	for _, group := range t.pf.RowGroups() {
+		cs, err := cursors(group, cols)
+		for _, c := range cs {
+			defer c.close()
+		}
+		if err != nil {
+			return err
+		}
+		for range group.NumRows() {
+			n++
+			ok, err := f(n, cs)
+			if err != nil {
+				return fmt.Errorf("row %d: %w", n, err)
+			}
+			if !ok {
+				return nil
+			}
+		}
+	}
+	if n == 0 {
+		return errors.New("no predictions in it")
+	}
+	return nil
+}
+
+// allNull reports whether a column has no value at all.
+func (t *flatTable) allNull(c flatColumn) bool {
+	if c.nested {
+		return false
+	}
+	null := true
+	err := t.each([]flatColumn{c}, func(_ int, cs []*cursor) (bool, error) {
+		_, err := cs[0].row(func(v parquet.Value) error { null = null && v.IsNull(); return nil })
+		return null, err
+	})
+	return err == nil && null
+}
+
+// lines yields the rows of another format as its JSON lines are read.
+func (t *flatTable) lines(o scoring.ReadOptions, yield func(schemas.Prediction, error) bool) error {
+	var cols []flatColumn
+	for _, c := range t.cols {
+		if !ignored(c.name) && !c.list && (c.isText() || c.isNumber() || c.kind == parquet.Boolean && !c.nested) {
+			cols = append(cols, c)
+		}
+	}
+	pr, pw := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		enc := json.NewEncoder(pw)
+		pw.CloseWithError(t.each(cols, func(_ int, cs []*cursor) (bool, error) {
+			record := make(map[string]any, len(cs))
+			for _, c := range cs {
+				if _, err := c.row(func(v parquet.Value) error {
+					switch {
+					case v.IsNull():
+					case c.isText():
+						record[c.name] = string(v.ByteArray())
+					case v.Kind() == parquet.Boolean:
+						record[c.name] = v.Boolean()
+					case !math.IsNaN(number(v)):
+						record[c.name] = number(v)
+					}
+					return nil
+				}); err != nil {
+					return false, err
+				}
+			}
+			return true, enc.Encode(record)
+		}))
+	}()
+	for p, err := range scoring.ReadPredictions(pr, o) { // a line a row: its errors name the row
+		if !yield(p, err) {
+			break
+		}
+	}
+	pr.Close()
+	<-done
+	return nil
+}
