@@ -198,8 +198,13 @@ func TestBatchRoundsGiveTheSameBytes(t *testing.T) {
 	if got, _ := tree(filepath.Join(dir, "replay")); !cmp.Equal(want, got) {
 		t.Errorf("other bytes by replay: %s", cmp.Diff(want, got))
 	}
+	// So does verify, from the manifest and the store alone.
+	out, err := command(t, dir, "verify", "--rebuild", "--answers", filepath.Join(work, "answers.db"), filepath.Join(dir, "replay")).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "note: rebuilt: ") {
+		t.Errorf("verify --rebuild: %v\n%s", err, out)
+	}
 	// And a replay without the answers stops; it never goes live.
-	out, err := command(t, dir, "build", "--recipe", recipe, "--engine", "replay", "--work", filepath.Join(dir, "fresh"), "--out", filepath.Join(dir, "never")).CombinedOutput()
+	out, err = command(t, dir, "build", "--recipe", recipe, "--engine", "replay", "--work", filepath.Join(dir, "fresh"), "--out", filepath.Join(dir, "never")).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != exitInput {
 		t.Errorf("replay without answers: %v\n%s", err, out)

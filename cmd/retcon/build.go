@@ -72,53 +72,6 @@ func (c *chain) all() (m schemas.Manifest, ran bool, err error) {
 	return m, ran || did, err
 }
 
-// verifyRelease verifies a release and prints what was found.
-func verifyRelease(e *env, dir string, quiet bool) error {
-	rep, err := datasets.Verify(e.ctx, dir)
-	if err != nil {
-		return err
-	}
-	if !rep.OK() {
-		for _, p := range rep.Problems {
-			fmt.Fprintln(e.stderr, p)
-		}
-		return &codedError{code: exitFound, err: fmt.Errorf("%s does not verify: %d problems", dir, len(rep.Problems))}
-	}
-	if !quiet {
-		fmt.Fprintf(e.stdout, "verified %s: %d files, %d rows, %d spans\n", dir, rep.Files, rep.Rows, rep.Spans)
-	}
-	return nil
-}
-
-type verifyCmd struct {
-	Dir  string `arg:"" help:"Release folder." placeholder:"DIR"`
-	JSON bool   `name:"json" help:"Print the report as JSON."`
-}
-
-func (*verifyCmd) Help() string {
-	return `Re-checks bytes, counts, schemas, digests and every span of every row, and
-names file, row and reason of each problem. Exit code 4 when there is one.
-
-  retcon verify out`
-}
-
-func (cmd *verifyCmd) Run(e *env) error {
-	if !cmd.JSON {
-		return verifyRelease(e, cmd.Dir, false)
-	}
-	rep, err := datasets.Verify(e.ctx, cmd.Dir)
-	if err != nil {
-		return err
-	}
-	if err := writeJSON(e.stdout, rep); err != nil {
-		return err
-	}
-	if !rep.OK() {
-		return &codedError{code: exitFound, err: fmt.Errorf("%s does not verify: %d problems", cmd.Dir, len(rep.Problems))}
-	}
-	return nil
-}
-
 // printRelease prints what was made: stories, duplicates, items by config,
 // drops by reason, files.
 func printRelease(e *env, dir string, m schemas.Manifest) error {

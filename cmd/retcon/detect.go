@@ -172,7 +172,7 @@ func (cmd *detectCmd) judge(e *env, texts iter.Seq2[detect.Text, error], total i
 
 // asker opens engine and answer store for the models of the command line.
 func (cmd *detectCmd) asker(e *env) (*asker, error) {
-	cfg := askerConfig{engine: cmd.Engine, answers: filepath.Join(cmd.Work, "answers.db"), seed: cmd.Seed}
+	cfg := askerConfig{engine: cmd.Engine, answers: filepath.Join(cmd.Work, pipeline.AnswersFile), seed: cmd.Seed}
 	if cmd.Recipe != "" {
 		data, err := os.ReadFile(cmd.Recipe)
 		if err != nil {

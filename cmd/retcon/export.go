@@ -3,12 +3,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 
 	"github.com/retcon-bench/retcon/datasets"
+	"github.com/retcon-bench/retcon/datasets/arrowio"
 	"github.com/retcon-bench/retcon/internal/report"
-	"github.com/retcon-bench/retcon/schemas"
 )
 
 type exportCmd struct {
@@ -23,21 +22,12 @@ files; polars, pyarrow and the datasets library read them.
   retcon export --data out --arrow ipc`
 }
 
-// Set by arrow.go, where the Arrow library is built in.
-var (
-	arrowExport func(ctx context.Context, r *datasets.Release, dir string) ([]schemas.FileHash, error)
-	arrowReader datasets.SecondReader
-)
-
 func (cmd *exportCmd) Run(e *env) error {
-	if arrowExport == nil {
-		return withHint(exitUsage, "build it with: go build -tags arrow ./cmd/retcon", errors.New("this retcon was built without the Arrow library"))
-	}
 	r, err := datasets.Open(cmd.Data)
 	if err != nil {
 		return err
 	}
-	files, err := arrowExport(e.ctx, r, cmd.Arrow)
+	files, err := arrowio.Export(e.ctx, r, cmd.Arrow)
 	if errors.Is(err, datasets.ErrExists) {
 		return withHint(exitUsage, "name another folder with --arrow", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/retcon-bench/retcon/internal/llm/batch"
 	"github.com/retcon-bench/retcon/internal/llm/replay"
 	"github.com/retcon-bench/retcon/internal/llm/store"
+	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/report"
 )
 
@@ -34,7 +35,7 @@ func (f storeFlags) path() string {
 	if f.Answers != "" {
 		return f.Answers
 	}
-	return filepath.Join(f.Work, "answers.db")
+	return filepath.Join(f.Work, pipeline.AnswersFile)
 }
 
 func (f storeFlags) open(ctx context.Context, readOnly bool) (*store.Store, error) {

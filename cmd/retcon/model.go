@@ -188,7 +188,7 @@ func (a *asker) settle(e *env, path string, pending int, partial bool) error {
 	for _, u := range unused {
 		e.log.Warn("stored answers of no use: " + u)
 	}
-	return withHint(exitPending, fmt.Sprintf("have %s answered (OpenAI Batch format), then: retcon llm import --answers %s ANSWERS... and the same command again", path, filepath.Join(filepath.Dir(path), "answers.db")),
+	return withHint(exitPending, fmt.Sprintf("have %s answered (OpenAI Batch format), then: retcon llm import --answers %s ANSWERS... and the same command again", path, filepath.Join(filepath.Dir(path), pipeline.AnswersFile)),
 		fmt.Errorf("%d requests wait for answers; they are in %s", n, path))
 }
 

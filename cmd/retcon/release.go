@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/retcon-bench/retcon/datasets"
+	"github.com/retcon-bench/retcon/datasets/arrowio"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/splits"
@@ -252,7 +253,7 @@ func (c *chain) releaseAgainst(against []string) (schemas.Manifest, bool, error)
 		}
 		m.Overlap = append(m.Overlap, proofs...)
 	}
-	opt := datasets.WriteOptions{Second: arrowReader}
+	opt := datasets.WriteOptions{Second: arrowio.Columns}
 	var public []datasets.Table
 	for _, t := range tables {
 		if t.Split == splits.Hidden {

@@ -20,10 +20,12 @@ import (
 
 // Files of a workspace beside the folders of its steps.
 const (
-	recipeFile  = "recipe.json"
-	lockFile    = "lock"
-	answersFile = "answers.db"
-	saltFile    = "salt"
+	recipeFile = "recipe.json"
+	lockFile   = "lock"
+	saltFile   = "salt"
+
+	// AnswersFile is the store of a model's answers.
+	AnswersFile = "answers.db"
 )
 
 // Workspace is a folder that holds every step's output. One process works in
@@ -82,7 +84,7 @@ func (w *Workspace) Dir() string { return w.dir }
 func (w *Workspace) Step(name string) string { return filepath.Join(w.dir, name) }
 
 // Answers is the path of the answer store. No command deletes it.
-func (w *Workspace) Answers() string { return filepath.Join(w.dir, answersFile) }
+func (w *Workspace) Answers() string { return filepath.Join(w.dir, AnswersFile) }
 
 // Salt is the path of the secret that hides hidden splits; it never leaves
 // the workspace.
