@@ -271,6 +271,12 @@ func (o CheckCSV) storyColumn(header []string) (string, error) {
 		strings.Join(like, ", "), strings.Join(header, ", "))
 }
 
+// StoryColumn returns the column of a table that holds its stories: name, or
+// where that is empty the one that can be meant.
+func StoryColumn(columns []string, name string) (string, error) {
+	return CheckCSV{StoryColumn: name}.storyColumn(columns)
+}
+
 // ReadCheckCSV yields the rows of a CSV file of the reference: UTF-8 with or
 // without a byte order mark, newlines inside cells, empty cells for null. A
 // compressed file is the caller's to unpack. The rows come one at a time, so

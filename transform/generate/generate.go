@@ -144,7 +144,8 @@ func (cfg Config) call() llm.Call[input, written] {
 }
 
 // Writer is the step that asks a model to write from an item. Whatever the
-// model does wrong is an outcome of the row; the step sets nothing aside.
+// model does wrong is an outcome of the row. Behind the row of a text over the
+// limit comes the same row with its text, for those who keep what was set aside.
 func Writer(cfg Config) (transform.Step[Item, schemas.Generated], error) {
 	var none transform.Step[Item, schemas.Generated]
 	if !slices.Contains(Tasks, cfg.Task) {
@@ -158,27 +159,23 @@ func Writer(cfg Config) (transform.Step[Item, schemas.Generated], error) {
 		Name: "generate", Version: Version, Templates: []*llm.Template{c.Template},
 		Doc: "asks a model to write a story, a summary or an adaptation",
 		Run: func(ctx context.Context, pass *transform.Pass, it Item) ([]schemas.Generated, error) {
-			g, err := cfg.write(ctx, pass, c, it)
-			if err != nil {
-				return nil, err
-			}
-			return []schemas.Generated{g}, nil
+			return cfg.write(ctx, pass, c, it)
 		},
 	}, nil
 }
 
-func (cfg Config) write(ctx context.Context, pass *transform.Pass, c llm.Call[input, written], it Item) (schemas.Generated, error) {
+func (cfg Config) write(ctx context.Context, pass *transform.Pass, c llm.Call[input, written], it Item) ([]schemas.Generated, error) {
 	in := input{it, cfg.Words, cfg.Limit}
 	res, err := c.Do(ctx, pass.Model, in, 0)
 	if err != nil {
-		return schemas.Generated{}, err
+		return nil, err
 	}
 	if res.Pending() {
-		return schemas.Generated{}, transform.ErrPending
+		return nil, transform.ErrPending
 	}
 	req, err := c.Request(pass.Model, in, 0)
 	if err != nil {
-		return schemas.Generated{}, err
+		return nil, err
 	}
 	g := schemas.Generated{
 		ID: it.ID, Language: it.Language, TaskType: it.TaskType, Prompt: it.Prompt, ModelName: res.Model,
@@ -193,7 +190,7 @@ func (cfg Config) write(ctx context.Context, pass *transform.Pass, c llm.Call[in
 	cfg.Models.describe(&g)
 	if !res.OK() {
 		fail(&g, string(res.Outcome), res.Reason)
-		return g, nil
+		return []schemas.Generated{g}, nil
 	}
 	// How the answer was wrapped matters to a parser; the story is whole.
 	g.Outcome = OutcomeOK
@@ -202,9 +199,10 @@ func (cfg Config) write(ctx context.Context, pass *transform.Pass, c llm.Call[in
 	}
 	keep(&g, res.Value.story)
 	if cfg.Limit > 0 && g.Words >= cfg.Limit {
-		fail(&g, OutcomeOverLimit, fmt.Sprintf("%d words, the study takes texts of fewer than %d", g.Words, cfg.Limit))
-		g.Words = text.Words(res.Value.story)
-		return g, nil
+		aside := g
+		fail(&g, OutcomeOverLimit, fmt.Sprintf("%d words, the study takes texts of fewer than %d", aside.Words, cfg.Limit))
+		aside.Outcome, aside.GenerationError = g.Outcome, g.GenerationError
+		return []schemas.Generated{g, aside}, nil
 	}
 	if it.MinWords > 0 && g.Words < it.MinWords {
 		g.Notes = append(g.Notes, fmt.Sprintf("%d words, the prompt asks for %d", g.Words, it.MinWords))
@@ -216,7 +214,7 @@ func (cfg Config) write(ctx context.Context, pass *transform.Pass, c llm.Call[in
 		}
 		g.LogProbs = lp
 	}
-	return g, nil
+	return []schemas.Generated{g}, nil
 }
 
 // keep puts a story into its row.

@@ -142,6 +142,22 @@ func (im Import) Row(column func(name string) (string, bool)) (schemas.Generated
 	return g, nil
 }
 
+// Ours checks a row of a table of our own before it joins another, and gives it
+// the models table's class and family.
+func (im Import) Ours(g schemas.Generated) (schemas.Generated, error) {
+	if _, ok := im.Models.Find(g.ModelName); !ok && im.Strict {
+		return g, fmt.Errorf("model %q is not in the models table", g.ModelName)
+	}
+	if (g.GeneratedStory == nil) == (g.Outcome == OutcomeOK) {
+		return g, fmt.Errorf("%s: outcome %s, story %v", g.GeneratedID, g.Outcome, g.GeneratedStory != nil)
+	}
+	if g.GeneratedStory != nil && schemas.HashText(*g.GeneratedStory) != g.TextHash {
+		return g, fmt.Errorf("%s: text_hash is not the story's", g.GeneratedID)
+	}
+	im.Models.describe(&g)
+	return g, nil
+}
+
 // importedOutcome reads the outcome off an error of our own form; any other
 // error is the other system's.
 func importedOutcome(e string) string {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/retcon-bench/retcon/datasets"
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+// tableRow is a row of a table whose columns are somebody else's.
+type tableRow struct {
+	where string   // file and row, for errors
+	names []string // columns: in file order where a file has one, else sorted
+	json  []byte   // the object of a JSON row
+	get   func(name string) (string, bool)
+}
+
+// tableRows reads a CSV, Parquet, JSON Lines or JSON file of rows, as its name
+// says, one row at a time. In CSV an empty cell is null.
+func tableRows(path string) iter.Seq2[tableRow, error] {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".csv", ".tsv":
+		return csvRows(path, ext == ".tsv")
+	case ".parquet":
+		return parquetRows(path)
+	case ".jsonl", ".json", ".ndjson":
+		return jsonRows(path)
+	}
+	return func(yield func(tableRow, error) bool) {
+		yield(tableRow{}, usagef("%s: want a file named .csv, .tsv, .jsonl, .json or .parquet", path))
+	}
+}
+
+func csvRows(path string, tabs bool) iter.Seq2[tableRow, error] {
+	return func(yield func(tableRow, error) bool) {
+		f, err := openInput(path)
+		if err != nil {
+			yield(tableRow{}, err)
+			return
+		}
+		defer f.Close()
+		opt := fetch.RowOptions{Name: path}
+		if tabs {
+			opt.Comma = '\t'
+		}
+		var header []string
+		for row, err := range fetch.CSV(f, opt) {
+			if err != nil {
+				yield(tableRow{}, inputError(path, err))
+				return
+			}
+			if header == nil {
+				header = row.Fields
+				for i, h := range header {
+					header[i] = strings.TrimSpace(h)
+				}
+				continue
+			}
+			fields := row.Fields
+			get := func(name string) (string, bool) {
+				for i, h := range header {
+					if h == name && i < len(fields) {
+						return fields[i], fields[i] != ""
+					}
+				}
+				return "", false
+			}
+			if !yield(tableRow{where: fmt.Sprintf("%s:%d", path, row.Line), names: header, get: get}, nil) {
+				return
+			}
+		}
+		if header == nil {
+			yield(tableRow{}, inputError(path, io.ErrUnexpectedEOF))
+		}
+	}
+}
+
+func parquetRows(path string) iter.Seq2[tableRow, error] {
+	return func(yield func(tableRow, error) bool) {
+		n := 0
+		for m, err := range datasets.AnyRows(path) {
+			if err != nil {
+				yield(tableRow{}, err)
+				return
+			}
+			n++
+			if !yield(tableRow{where: fmt.Sprintf("%s: row %d", path, n), names: slices.Sorted(maps.Keys(m)), get: cellsOf(m)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func jsonRows(path string) iter.Seq2[tableRow, error] {
+	return func(yield func(tableRow, error) bool) {
+		f, err := openInput(path)
+		if err != nil {
+			yield(tableRow{}, err)
+			return
+		}
+		defer f.Close()
+		for row, err := range fetch.JSONRows(f, fetch.RowOptions{Name: path}) {
+			if err != nil {
+				yield(tableRow{}, inputError(path, err))
+				return
+			}
+			where := fmt.Sprintf("%s:%d", path, row.Line)
+			dec := json.NewDecoder(bytes.NewReader(row.Data))
+			dec.UseNumber()
+			var m map[string]any
+			if err := dec.Decode(&m); err != nil || m == nil {
+				yield(tableRow{}, inputError(where, fmt.Errorf("want a JSON object a row: %w", err)))
+				return
+			}
+			if !yield(tableRow{where: where, names: slices.Sorted(maps.Keys(m)), json: row.Data, get: cellsOf(m)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// cellsOf reads the cells of a row of typed values as text.
+func cellsOf(m map[string]any) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		switch v := m[name].(type) {
+		case nil:
+			return "", false
+		case string:
+			return v, true
+		default:
+			return fmt.Sprint(v), true
+		}
+	}
+}
+
+func openInput(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &fetch.Error{Op: "open", Name: path, Kind: fetch.Input, Err: err}
+	}
+	return f, nil
+}
+
+func inputError(where string, err error) error {
+	return &fetch.Error{Op: "read", Name: where, Kind: fetch.Input, Err: err}
+}
+
+// hashOf describes a file of a folder.
+func hashOf(dir, name string) (schemas.FileHash, error) {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return schemas.FileHash{}, &fetch.Error{Op: "open", Name: filepath.Join(dir, name), Kind: fetch.Input, Err: err}
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return schemas.FileHash{}, &fetch.Error{Op: "read", Name: filepath.Join(dir, name), Kind: fetch.Disk, Err: err}
+	}
+	return schemas.FileHash{Path: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
