@@ -21,6 +21,7 @@ import (
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform/flawed"
 )
 
 // Engines: who answers. A recipe and a release know two kinds only, rules and
@@ -58,6 +59,7 @@ type askerConfig struct {
 	stages  []schemas.StageRecipe
 	answers string // path of the answer store
 	seed    uint64
+	standIn func(llm.Request) string // for a plan: what a model could answer
 }
 
 // openAsker opens the store and the engine behind a client.
@@ -98,7 +100,11 @@ func openAsker(e *env, cfg askerConfig, f modelFlags) (*asker, error) {
 	switch {
 	case f.Plan:
 		a.plan = llm.NewPlan(opts.Models)
-		opts.Engine = a.plan
+		a.plan.StandIn = cfg.standIn
+		opts.Engine, opts.Store, opts.BudgetUSD = a.plan, llm.Unkept{Store: a.store}, 0
+		for i := range opts.Models { // nobody is asked, so nobody is spared
+			opts.Models[i].RequestsPerMin, opts.Models[i].TokensPerMin = 0, 0
+		}
 	case cfg.engine == engineBatch:
 		a.batch = batch.New(opts.Models)
 		opts.Engine = a.batch
@@ -197,15 +203,16 @@ func (a *asker) printPlan(e *env) error {
 	if err != nil {
 		return err
 	}
-	t := &report.Table{Title: "plan: at least these calls; stages whose prompts depend on missing answers come later",
-		Columns: []string{"stage", "model", "calls", "prompt tokens", "answer tokens, at most", "usd from", "usd to"}}
-	var calls, prompt, answer int
+	t := &report.Table{Title: "plan: what is still to be asked, if every answer can be read and nothing is set aside",
+		Columns: []string{"stage", "model", "calls", "prompt tokens", "answer tokens, likely", "at most", "usd from", "usd to"},
+		Notes:   []string{"An answer that cannot be read may be asked for again; what is set aside saves the calls behind it."}}
+	var calls, prompt, answer, typical int
 	var low, high float64
 	for _, s := range a.plan.Stages(seen, a.engine == engineBatch) {
-		t.Add(s.Stage, s.Model, s.Calls, s.PromptTokens, s.AnswerTokens, s.Low, s.High)
-		calls, prompt, answer, low, high = calls+s.Calls, prompt+s.PromptTokens, answer+s.AnswerTokens, low+s.Low, high+s.High
+		t.Add(s.Stage, s.Model, s.Calls, s.PromptTokens, s.Typical, s.AnswerTokens, s.Low, s.High)
+		calls, prompt, answer, typical, low, high = calls+s.Calls, prompt+s.PromptTokens, answer+s.AnswerTokens, typical+s.Typical, low+s.Low, high+s.High
 	}
-	t.Add("all", "", calls, prompt, answer, low, high)
+	t.Add("all", "", calls, prompt, typical, answer, low, high)
 	return t.Write(e.stdout, report.Text)
 }
 
@@ -225,7 +232,8 @@ func round4(f float64) float64 { return math.Round(f*1e4) / 1e4 }
 // useModel opens the chain's engine over the workspace's answer store.
 func (c *chain) useModel(f modelFlags) error {
 	a, err := openAsker(c.env, askerConfig{engine: c.engine, models: c.recipe.Make.Models, stages: c.recipe.Make.Stages,
-		answers: c.ws.Answers(), seed: c.recipe.Seed}, f)
+		answers: c.ws.Answers(), seed: c.recipe.Seed,
+		standIn: flawed.StandIn(flawed.Config{Make: c.recipe.Make, Seed: c.recipe.Seed})}, f)
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,15 @@ import (
 // Plan is an engine that only counts: what would be asked, in how many tokens,
 // at what price. The client asks it for what the store does not hold, so what is
 // there already is not counted. A request whose prompt depends on an answer
-// that is missing is never made: a plan counts at least, and says so
-// ([StagePlan.Open] and the stages that are not in it).
+// that is missing is made of a stand-in for that answer ([Plan.StandIn]); without
+// stand-ins it is never made, and the plan counts at least.
 type Plan struct {
+	// StandIn writes what a model could answer, so that the stages behind the
+	// answer are counted too. A plan is an upper bound in calls where its
+	// stand-ins let everything pass. "" means none; nil gives none at all. Give
+	// such a plan's client a store that keeps nothing ([Unkept]).
+	StandIn func(Request) string
+
 	mu     sync.Mutex
 	models map[string]Model
 	stages map[stageKey]*StagePlan
@@ -31,11 +37,11 @@ type StagePlan struct {
 	// AnswerTokens is the most that may come: max_tokens a call, or, without
 	// one, 4,096.
 	AnswerTokens int `json:"answer_tokens"`
-	// Typical is what is likely to come, from the stored answers of the stage;
-	// 0 = no experience.
+	// Typical is what is likely to come, from the stored answers of the stage,
+	// else from the stand-ins; 0 = neither.
 	Typical int `json:"typical_tokens,omitempty"`
 	// Low and High are the price range in USD: prompts with typical answers (or
-	// none, without experience), prompts with the longest answers.
+	// none), prompts with the longest answers.
 	Low  float64 `json:"low_usd"`
 	High float64 `json:"high_usd"`
 	// Open says that some calls have no max_tokens, so that High is a guess.
@@ -54,17 +60,27 @@ func NewPlan(models []Model) *Plan {
 // Name returns "plan".
 func (p *Plan) Name() string { return "plan" }
 
-// Generate counts the request and returns [ErrPending].
+// Generate counts the request and returns the stand-in for its answer, or
+// [ErrPending].
 func (p *Plan) Generate(ctx context.Context, req Request) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
 	}
-	prompt := PromptTokens(req)
+	out, err := Answer{}, ErrPending
+	if p.StandIn != nil {
+		if text := p.StandIn(req); text != "" {
+			out, err = Answer{Text: text, FinishReason: "stop"}, nil
+		}
+	}
+	prompt, answer := PromptTokens(req), 0
+	if err == nil {
+		answer = CountTokens(out.Text)
+	}
 	key := req.Key()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.seen[key] {
-		return Answer{}, ErrPending
+		return out, err
 	}
 	p.seen[key] = true
 	k := stageKey{req.Stage, req.Model}
@@ -77,8 +93,15 @@ func (p *Plan) Generate(ctx context.Context, req Request) (Answer, error) {
 	s.PromptTokens += prompt
 	s.AnswerTokens += cmp.Or(req.Params.MaxTokens, defaultAnswer)
 	s.Open = s.Open || req.Params.MaxTokens == 0
-	return Answer{}, ErrPending
+	s.Typical += answer
+	return out, err
 }
+
+// Unkept is a store that reads another and keeps nothing.
+type Unkept struct{ Store }
+
+// Put does nothing.
+func (Unkept) Put(context.Context, Record) error { return nil }
 
 // Stages returns the plan, by stage and model. experience holds the mean
 // answer tokens of stages that were asked before, from [Experience]; nil is
