@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestOracleAudit finds at least what the notes on the paper name.
@@ -77,6 +79,43 @@ func TestOracleAudit(t *testing.T) {
 		}
 	}
 	t.Logf("%d findings of %d checks (%d of totals)", len(found), checks, count("B1", RuleTotal))
+}
+
+// TestOracleAuditNumbers reads the same tables 3 and B1 as numbers: the same
+// findings, but for the marks, which numbers do not carry, and tables that are
+// not there.
+func TestOracleAuditNumbers(t *testing.T) {
+	read := func(name string) []PublishedTable {
+		f, err := os.Open(filepath.Join(oracleFolder(t), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		tables, err := ReadPublished(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tables
+	}
+	var kept []PublishedTable
+	for _, p := range read("published_tables_all.json") {
+		if n := tableNumber(p.Caption); n == "3" || n == "B1" {
+			kept = append(kept, p)
+		}
+	}
+	plain := func(tables []PublishedTable) (out []string) {
+		found, _ := AuditPublished(tables, PaperClaims)
+		for _, f := range found {
+			if f.Rule != RuleMark {
+				out = append(out, strings.Join([]string{f.Table, f.Row, f.Rule, strings.TrimRight(f.Printed, "↑"), f.Expected}, "|"))
+			}
+		}
+		return out
+	}
+	printed, numbers := plain(kept), plain(read("published_tables.json"))
+	if diff := cmp.Diff(printed, numbers); diff != "" || len(numbers) < 20 {
+		t.Errorf("%d findings (-printed +numbers):\n%s", len(numbers), diff)
+	}
 }
 
 // A table that follows from its definitions has no finding, and the same table

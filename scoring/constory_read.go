@@ -246,6 +246,21 @@ type CheckCSV struct {
 // storyColumns are names under which stories were seen, best first.
 var storyColumns = []string{"generated_story", "story", "story_text", "generated_text", "text", "output", "response", "completion", "content", "answer"}
 
+// Story returns the column of the story in a judge's table with this header. A
+// table without any of the 19 subtype columns is an error.
+func (o CheckCSV) Story(header []string) (string, error) {
+	story, err := o.storyColumn(header)
+	if err != nil {
+		return "", fmt.Errorf("judge's table: %w", err)
+	}
+	for _, h := range header {
+		if _, ok := subtypeIndex[h]; ok {
+			return story, nil
+		}
+	}
+	return "", fmt.Errorf("judge's table: none of the 19 subtype columns (%s, ...) is in the header; is it a file of stories?", subtypes[0].column)
+}
+
 func (o CheckCSV) storyColumn(header []string) (string, error) {
 	if o.StoryColumn != "" {
 		if !slices.Contains(header, o.StoryColumn) {
@@ -277,67 +292,90 @@ func StoryColumn(columns []string, name string) (string, error) {
 	return CheckCSV{StoryColumn: name}.storyColumn(columns)
 }
 
-// ReadCheckCSV yields the rows of a CSV file of the reference: UTF-8 with or
+// CheckTable is a flat table of texts, as a file of the reference is. A cell is
+// nil where the file has null; a CSV file cannot tell null from an empty text
+// and has null for both.
+type CheckTable struct {
+	Columns []string
+	// Rows yields the rows, once for a table of a stream. A row's cells are
+	// valid until the next row. The first error ends the sequence.
+	Rows iter.Seq2[[]*string, error]
+}
+
+// OpenCheckCSV reads the header of a CSV file of the reference: UTF-8 with or
 // without a byte order mark, newlines inside cells, empty cells for null. A
 // compressed file is the caller's to unpack. The rows come one at a time, so
-// that memory does not grow with the file; the first error ends the sequence.
+// that memory does not grow with the file.
 //
 // CR LF inside a cell reads as LF (encoding/csv), which changes neither words
 // nor collapsed positions.
-func ReadCheckCSV(r io.Reader, o CheckCSV) iter.Seq2[CheckRow, error] {
-	return func(yield func(CheckRow, error) bool) {
-		br := bufio.NewReaderSize(r, 1<<16)
-		if b, err := br.Peek(3); err == nil && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
-			br.Discard(3) //nolint:errcheck // just peeked
+func OpenCheckCSV(r io.Reader) (*CheckTable, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	if b, err := br.Peek(3); err == nil && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
+		br.Discard(3) //nolint:errcheck // just peeked
+	}
+	cr := csv.NewReader(br)
+	cr.ReuseRecord = true
+	header, err := cr.Read()
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the file is empty")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("header of the judge's table: %w", err)
+	}
+	t := &CheckTable{Columns: slices.Clone(header)}
+	for i, c := range t.Columns {
+		if c != "" && slices.Index(t.Columns, c) < i {
+			return nil, fmt.Errorf("header of the judge's table: column %q appears twice", c)
 		}
-		cr := csv.NewReader(br)
-		cr.ReuseRecord = true
-		first, err := cr.Read()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = errors.New("the file is empty")
-			}
-			yield(CheckRow{}, fmt.Errorf("header of the judge's CSV: %w", err))
-			return
-		}
-		header := slices.Clone(first)
-		at := make(map[string]int, len(header))
-		for i, h := range header {
-			if _, twice := at[h]; twice && h != "" {
-				yield(CheckRow{}, fmt.Errorf("header of the judge's CSV: column %q appears twice", h))
-				return
-			}
-			at[h] = i
-		}
-		story, err := o.storyColumn(header)
-		if err != nil {
-			yield(CheckRow{}, fmt.Errorf("judge's CSV: %w", err))
-			return
-		}
-		found := false
-		for h := range at {
-			_, ok := subtypeIndex[h]
-			found = found || ok
-		}
-		if !found {
-			yield(CheckRow{}, fmt.Errorf("judge's CSV: none of the 19 subtype columns (%s, ...) is in the header; is it a file of stories?", subtypes[0].column))
-			return
-		}
+	}
+	t.Rows = func(yield func([]*string, error) bool) {
+		row := make([]*string, len(t.Columns))
 		for {
 			rec, err := cr.Read()
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
-				yield(CheckRow{}, fmt.Errorf("judge's CSV: %w", err))
+				yield(nil, fmt.Errorf("judge's table: %w", err))
+				return
+			}
+			for i := range rec {
+				if row[i] = nil; rec[i] != "" {
+					row[i] = &rec[i]
+				}
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+	return t, nil
+}
+
+// Checks yields the rows of a judge's table. The first error ends the sequence.
+func (t *CheckTable) Checks(o CheckCSV) iter.Seq2[CheckRow, error] {
+	return func(yield func(CheckRow, error) bool) {
+		story, err := o.Story(t.Columns)
+		if err != nil {
+			yield(CheckRow{}, err)
+			return
+		}
+		at := make(map[string]int, len(t.Columns))
+		for i, c := range t.Columns {
+			at[c] = i
+		}
+		for cells, err := range t.Rows {
+			if err != nil {
+				yield(CheckRow{}, err)
 				return
 			}
 			row := NewCheckRow(story, func(name string) (string, bool) {
 				i, ok := at[name]
-				if !ok || rec[i] == "" {
+				if !ok || cells[i] == nil || *cells[i] == "" {
 					return "", false
 				}
-				return rec[i], true
+				return *cells[i], true
 			})
 			if row.Model == "" {
 				row.Model = o.Model
@@ -347,6 +385,15 @@ func ReadCheckCSV(r io.Reader, o CheckCSV) iter.Seq2[CheckRow, error] {
 			}
 		}
 	}
+}
+
+// ReadCheckCSV yields the rows of a CSV file of the reference.
+func ReadCheckCSV(r io.Reader, o CheckCSV) iter.Seq2[CheckRow, error] {
+	t, err := OpenCheckCSV(r)
+	if err != nil {
+		return func(yield func(CheckRow, error) bool) { yield(CheckRow{}, err) }
+	}
+	return t.Checks(o)
 }
 
 // CheckStory is a line of a story set.
@@ -602,7 +649,9 @@ func ParseVote(s string) (Vote, error) {
 	return 0, fmt.Errorf("unknown vote %q: want majority, any or all", s)
 }
 
-func (v Vote) accepts(support, asked int) bool {
+// Accepts reports whether a finding counts.
+func (v Vote) Accepts(f schemas.Finding) bool {
+	support, asked := max(f.Support, 1), max(f.Asked, 1)
 	switch v {
 	case VoteAny:
 		return true
@@ -643,7 +692,7 @@ func CheckRowOfReport(g schemas.Generated, rep schemas.CheckReport, vote Vote) (
 	}
 	var findings []schemas.Finding
 	for _, f := range rep.Findings {
-		if vote.accepts(max(f.Support, 1), max(f.Asked, 1)) {
+		if vote.Accepts(f) {
 			findings = append(findings, f)
 		}
 	}

@@ -192,11 +192,11 @@ func TestCheckCSVColumns(t *testing.T) {
 		{csvFile("zzz", "completed", "x", "[]"), "which column is the story"},
 		{"id,generated_story\n1,x\n", "is it a file of stories?"},
 		{"id,id,generated_story\n1,1,x\n", "twice"},
-		{strings.TrimSuffix(csvFile("story", "completed", "x", "[]"), "[]\n"), "judge's CSV"},
+		{strings.TrimSuffix(csvFile("story", "completed", "x", "[]"), "[]\n"), "judge's table"},
 		{csvFile("story", "completed", "x", "[]") + "1,2\n", "wrong number of fields"},
 	} {
 		_, err := MeasureRows("x", ReadCheckCSV(strings.NewReader(c.file), CheckCSV{}), MeasureOptions{})
-		if c.want == "judge's CSV" { // a last cell that is empty is a failed cell, not an error
+		if c.want == "judge's table" { // a last cell that is empty is a failed cell, not an error
 			if err != nil {
 				t.Errorf("empty last cell: %v", err)
 			}
