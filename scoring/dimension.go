@@ -129,6 +129,7 @@ func onPositives(f func(*Item) string) func(*Item) string {
 var Dimensions = []Dimension{
 	{Name: "length", Doc: "words of the story", Of: func(it *Item) string { return lengthBands.of(it.Words) }, Order: lengthBands.names()},
 	{Name: "kind", Doc: "kind of flaw (table A1 of the paper)", Of: onPositives(func(it *Item) string { return it.Kind })},
+	{Name: "severity", Doc: "is the flaw harmless or unbridgeable (table A1 of the paper)", Of: onPositives(func(it *Item) string { return it.Severity })},
 	{Name: "subtype", Doc: "ConStory subtype of the flaw", Of: onPositives(func(it *Item) string { return it.Subtype })},
 	{Name: "class", Doc: "rule class of the flaw", Of: onPositives(func(it *Item) string { return it.Class })},
 	{Name: "distance", Doc: "words between the contradicted and the error sentence",

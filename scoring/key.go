@@ -43,12 +43,12 @@ type Item struct {
 	Sentences int
 	Words     int
 
-	Kind, Subtype, Class string // of the flaw; empty on negatives
-	NegativeKind         string
-	Verification         string
-	Corpus               string
-	Importance           int // 0 where unknown
-	Difficulty           *schemas.Difficulty
+	Kind, Subtype, Class, Severity string // of the flaw; empty on negatives
+	NegativeKind                   string
+	Verification                   string
+	Corpus                         string
+	Importance                     int // 0 where unknown
+	Difficulty                     *schemas.Difficulty
 
 	index *storyIndex
 	group int // position of Group in the key's groups
@@ -157,6 +157,7 @@ func newItem(row *schemas.Example) (*Item, error) {
 		TextHash: row.TextHash, Sentences: len(row.Sentences), Words: row.Words,
 		Verification: row.Verification, Corpus: row.Source.Corpus, Difficulty: row.Difficulty,
 		Kind: deref(row.FlawKind), Subtype: deref(row.FlawSubtype), Class: deref(row.FlawClass),
+		Severity:     deref(row.Severity),
 		NegativeKind: deref(row.NegativeKind),
 	}
 	if row.Importance != nil {

@@ -16,6 +16,10 @@ type Report struct {
 	// Comparisons of all pairs of runs, scorer by scorer, metric by metric;
 	// p values are corrected over the pairs of one scorer and metric.
 	Comparisons []ScorerComparison `json:"comparisons"`
+	// What people did, where their answers or votes are at hand; made by
+	// [People] and [Audit].
+	People *PeopleReport `json:"people,omitempty"`
+	Audit  *AuditReport  `json:"audit,omitempty"`
 }
 
 // ScorerComparison is a [Comparison] with the scorer it holds for.

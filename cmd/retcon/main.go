@@ -42,6 +42,8 @@ type cli struct {
 	Generate generateCmd `cmd:"" help:"Write stories, summaries or adaptations with a model, or import them."`
 	Detect   detectCmd   `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
 	Score    scoreCmd    `cmd:"" help:"Score predictions."`
+	Human    humanCmd    `cmd:"" help:"A sample for people to answer as models do."`
+	Rereview rereviewCmd `cmd:"" help:"Have people judge the errors that systems claim in originals."`
 	Corpora  corporaCmd  `cmd:"" help:"List corpora: formats, licences, where to get them."`
 	LLM      llmCmd      `cmd:"" name:"llm" help:"Batch files and the answer store."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`

@@ -20,16 +20,19 @@ import (
 type scoreCmd struct {
 	Data string `help:"Release folder." required:"" placeholder:"DIR"`
 	rowsFlags
-	Pred      []string `help:"File of predictions: ours (JSON Lines or Parquet), raw completions, logs of inspect or lm-evaluation-harness, published columns. Repeat to compare." required:"" placeholder:"FILE"`
-	Format    string   `help:"Form of the predictions, where the file does not tell: predictions, completions, published, lm-eval, inspect." placeholder:"NAME"`
-	Allow     []string `help:"Go on, and report, where predictions are missing, unknown, doubled, stale, of another release, or unreadable: missing, unknown, doubled, stale, release, bad." placeholder:"WHAT"`
-	Scorer    string   `help:"default, compat or both." default:"both" enum:"default,compat,both"`
-	Resamples int      `help:"Bootstrap resamples by source, for intervals and comparisons." default:"10000"`
-	Seed      uint64   `help:"Seed of the bootstrap." default:"1"`
-	All       bool     `help:"Print every metric, comparisons of runs, and the figures by class, kind, length and difficulty."`
-	Table     string   `help:"Form of the tables: text, markdown or csv." default:"text" enum:"text,markdown,csv"`
-	JSON      bool     `name:"json" help:"Print everything as JSON."`
-	HTML      string   `name:"html" help:"Also write a page with tables and plots." placeholder:"FILE"`
+	Pred          []string `help:"File of predictions: ours (JSON Lines or Parquet), raw completions, logs of inspect or lm-evaluation-harness, published columns. Repeat to compare." required:"" placeholder:"FILE"`
+	Format        string   `help:"Form of the predictions, where the file does not tell: predictions, completions, published, lm-eval, inspect." placeholder:"NAME"`
+	Allow         []string `help:"Go on, and report, where predictions are missing, unknown, doubled, stale, of another release, or unreadable: missing, unknown, doubled, stale, release, bad." placeholder:"WHAT"`
+	Human         []string `help:"People's answers on some of the rows (human import): their majority, the mean of single answers, and every system on the same rows." placeholder:"FILE"`
+	Votes         []string `help:"Votes on errors claimed in originals (rereview import): figures with and without the rows in which people accepted a claim." placeholder:"FILE"`
+	MinAnnotators int      `help:"Votes that a claim needs." default:"3"`
+	Scorer        string   `help:"default, compat or both." default:"both" enum:"default,compat,both"`
+	Resamples     int      `help:"Bootstrap resamples by source, for intervals and comparisons." default:"10000"`
+	Seed          uint64   `help:"Seed of the bootstrap." default:"1"`
+	All           bool     `help:"Print every metric, comparisons of runs, and the figures by class, kind, length and difficulty."`
+	Table         string   `help:"Form of the tables: text, markdown or csv." default:"text" enum:"text,markdown,csv"`
+	JSON          bool     `name:"json" help:"Print everything as JSON."`
+	HTML          string   `name:"html" help:"Also write a page with tables and plots." placeholder:"FILE"`
 }
 
 func (*scoreCmd) Help() string {
@@ -49,26 +52,20 @@ func (cmd *scoreCmd) Run(e *env) error {
 	if cmd.Resamples < 1 {
 		return usagef("--resamples must be at least 1")
 	}
-	r, err := datasets.Open(cmd.Data)
+	if cmd.MinAnnotators < 1 {
+		return usagef("--min-annotators must be at least 1")
+	}
+	_, key, err := openKey(cmd.Data, cmd.rowsFlags)
 	if err != nil {
 		return err
 	}
-	info, err := r.Split(cmd.Config, cmd.Split)
-	if err != nil {
-		return usagef("%w", err)
-	}
-	key, err := scoring.NewKey(cmd.Config, datasets.Rows[schemas.Example](r, cmd.Config, cmd.Split))
-	if err != nil {
-		return err
-	}
-	key.Release, key.Digest = r.ID(), info.Digest
 	var scorers []scoring.Scorer
 	for _, s := range scoring.Scorers {
 		if cmd.Scorer == "both" || cmd.Scorer == s.Name {
 			scorers = append(scorers, s)
 		}
 	}
-	ev, err := scoring.Evaluate(key, cmd.predictions(e), scoring.Options{Scorers: scorers, Allow: allow})
+	ev, err := scoring.Evaluate(key, readAll(e, cmd.Pred, scoring.Format(cmd.Format)), scoring.Options{Scorers: scorers, Allow: allow})
 	if err != nil {
 		var bind *scoring.BindError
 		if errors.As(err, &bind) {
@@ -76,7 +73,11 @@ func (cmd *scoreCmd) Run(e *env) error {
 		}
 		return err
 	}
-	sum := scoring.Summarise(key, ev, scoring.ReportOptions{Resampling: scoring.Resampling{N: cmd.Resamples, Seed: cmd.Seed}})
+	draws := scoring.Resampling{N: cmd.Resamples, Seed: cmd.Seed}
+	sum := scoring.Summarise(key, ev, scoring.ReportOptions{Resampling: draws})
+	if err := cmd.addPeople(e, key, ev, &sum, draws); err != nil {
+		return err
+	}
 	if cmd.HTML != "" {
 		page := scorePage(sum, ev)
 		if err := writeTo(e, cmd.HTML, page.Write); err != nil {
@@ -87,6 +88,12 @@ func (cmd *scoreCmd) Run(e *env) error {
 		return writeJSON(e.stdout, sum)
 	}
 	tables := []*report.Table{headline(sum)}
+	if sum.People != nil {
+		tables = append(tables, peopleTable(sum.People))
+	}
+	if sum.Audit != nil {
+		tables = append(tables, auditTables(sum.Audit)...)
+	}
 	if cmd.All {
 		tables = append(tables, allMetrics(sum), comparisons(sum))
 		tables = append(tables, byDimension(sum)...)
@@ -100,22 +107,6 @@ func (cmd *scoreCmd) Run(e *env) error {
 		}
 	}
 	return nil
-}
-
-// predictions reads all files one after the other.
-func (cmd *scoreCmd) predictions(e *env) iter.Seq2[schemas.Prediction, error] {
-	return func(yield func(schemas.Prediction, error) bool) {
-		for _, name := range cmd.Pred {
-			for p, err := range readPredictions(name, scoring.Format(cmd.Format)) {
-				if err == nil {
-					err = e.ctx.Err()
-				}
-				if !yield(p, err) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // readPredictions reads one file of predictions, whatever its form.
@@ -254,6 +245,12 @@ func scorePage(sum scoring.Report, ev *scoring.Evaluation) report.Page {
 	}
 	p := report.Page{Title: "Scores on " + sum.Config, Subtitle: fmt.Sprintf("%s, %d rows, %d sources, digest %s", sum.Release, sum.Rows, sum.Groups, sum.Digest)}
 	p.Sections = append(p.Sections, report.Section{Title: "Headline", Tables: []*report.Table{headline(sum)}})
+	if sum.People != nil {
+		p.Sections = append(p.Sections, report.Section{Title: "People", Tables: []*report.Table{peopleTable(sum.People)}})
+	}
+	if sum.Audit != nil {
+		p.Sections = append(p.Sections, report.Section{Title: "Re-review", Tables: auditTables(sum.Audit)})
+	}
 	for _, m := range []scoring.Metric{scoring.Accuracy, scoring.CEEvalFull, scoring.BalancedCEEval} {
 		p.Sections = append(p.Sections, report.Section{Title: m.Title, Text: []string{m.Doc + "; 95 % intervals by source."}, Figures: []report.SVG{bars(m)}})
 	}

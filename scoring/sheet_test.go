@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scoring
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retcon-bench/retcon/schemas"
+)
+
+func TestHumanSheet(t *testing.T) {
+	pos, neg := millRow(), row("rc-o", "other", append([]string{"-- so it began."}, millStory...), nil, nil)
+	key := keyOf(t, pos, neg)
+	var buf bytes.Buffer
+	if err := WriteHumanSheet(&buf, key.Items(), func(yield func(schemas.Example, error) bool) {
+		_ = yield(neg, nil) && yield(pos, nil)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	sheet := buf.String()
+	if !strings.HasPrefix(sheet, "\ufeffexample_id,") || !strings.Contains(sheet, "'-- so it began.") {
+		t.Errorf("the sheet:\n%.300s", sheet)
+	}
+	records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(sheet, "\ufeff"))).ReadAll()
+	if err != nil || len(records) != 3 {
+		t.Fatal(err, len(records))
+	}
+	want := []schemas.Prediction{{ExampleID: records[1][0], TextHash: records[1][1], Model: "ann", Prompt: "human", Outcome: "ok", Label: "error",
+		ErrorLines: []string{"One line; of two.", "Another."}, ContradictedLines: []string{"A third."}, Explanation: "Because \"so\"."}}
+	// As spreadsheets of different countries save it; the second row is left blank.
+	for _, comma := range []rune{',', ';', '\t'} {
+		var out bytes.Buffer
+		w := csv.NewWriter(&out)
+		w.Comma, w.UseCRLF = comma, true
+		r := append([]string{}, records[1]...)
+		copy(r[3:], []string{" Yes ", "One line; of two.\n2. Another.", "A third.", "Because \"so\".", "12"})
+		_ = w.WriteAll([][]string{records[0], r, records[2]})
+		got, err := ReadHumanSheet(&out, "ann.csv", "ann")
+		if err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%q: %v\n%s", comma, err, cmp.Diff(want, got))
+		}
+	}
+	head := "example_id,text_hash,has_error,error_lines,contradicted_lines\n"
+	for _, c := range []struct{ sheet, want string }{
+		{head + "a,h,perhaps,,\n", `s.csv:2: has_error: "perhaps" is neither yes nor no`},
+		{head + "a,h,,x,\n", "s.csv:2: lines are given"},
+		{head + "a,h,no,,\n,h,yes,,\n", "s.csv:3: no example_id"},
+		{head + "a,h,no,,\na,h,yes,,\n", "s.csv:3: a is answered twice"},
+		{head + "a,h,no,\"x,\n", "s.csv:2: "},
+		{"claim_id,text_hash\n", "no column example_id"},
+		{"", "no heading"},
+		{"PK\x03\x04...", "save it as CSV"},
+		{head + "a,h,no,\xe9,\n", "not UTF-8"},
+	} {
+		if _, err := ReadHumanSheet(strings.NewReader(c.sheet), "s.csv", "ann"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.sheet, err, c.want)
+		}
+	}
+}
+
+func TestClaimSheet(t *testing.T) {
+	claims := []Claim{{ID: "fp-a", ExampleID: "rc-o", TextHash: "h", Model: "secret-model", Explanation: "=HYPERLINK(1)", ErrorLines: []string{"x", "y"}}, {ID: "fp-b", ExampleID: "rc-o", TextHash: "h"}}
+	var buf bytes.Buffer
+	if err := WriteClaimSheet(&buf, claims, func(string) string { return "Once." }); err != nil {
+		t.Fatal(err)
+	}
+	if s := buf.String(); strings.Contains(s, "secret-model") || !strings.Contains(s, ",'=HYPERLINK(1),") {
+		t.Errorf("the sheet:\n%s", s)
+	}
+	head := "claim_id,text_hash,valid,kind,reason,minutes\n"
+	got, err := ReadClaimSheet(strings.NewReader(head+"fp-a,h,No,over-read,they did,\"1,5\"\nfp-b,h,,,,\nfp-c,h,?,,,\nfp-d,h,y,,,2\n"), "v.csv", "ann")
+	yes, no := true, false
+	want := []schemas.Vote{
+		{ExampleID: "fp-a", TextHash: "h", Annotator: "ann", Valid: &no, Kind: "over_read", Reason: "they did", Seconds: 90},
+		{ExampleID: "fp-c", TextHash: "h", Annotator: "ann"},
+		{ExampleID: "fp-d", TextHash: "h", Annotator: "ann", Valid: &yes, Seconds: 120},
+	}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
+	}
+	_, err = ReadClaimSheet(strings.NewReader(head+"fp-a,h,no,typo,,\nfp-b,h,yes,genre,,\nfp-c,h,,genre,,\nfp-d,h,no,,,soon\n"), "v.csv", "ann")
+	for _, want := range []string{`v.csv:2: kind "typo" is none of motive, state, genre, over_read`, "v.csv:3: a kind of mistake", "v.csv:4: a kind is given", `v.csv:5: minutes "soon"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
