@@ -342,17 +342,8 @@ func writePredictions(e *env, name string, preds iter.Seq2[schemas.Prediction, e
 			return datasets.WritePredictions(w, preds)
 		}
 		buf := bufio.NewWriterSize(w, 1<<18)
-		var line []byte
-		for p, err := range preds {
-			if err != nil {
-				return err
-			}
-			if line, err = schemas.AppendLine(line[:0], p); err != nil {
-				return fmt.Errorf("%s: %w", p.ExampleID, err)
-			}
-			if _, err := buf.Write(line); err != nil {
-				return err
-			}
+		if err := encodeLines(buf, preds); err != nil {
+			return err
 		}
 		return buf.Flush()
 	})

@@ -60,19 +60,22 @@ func replaceFolder(dir, step string, write func(tmp string) error) error {
 
 // writeLines writes records as JSON Lines into a file of a folder.
 func writeLines[T any](dir, name string, rows iter.Seq2[T, error]) error {
-	return fetch.WriteFileAtomic(filepath.Join(dir, name), 0o644, func(w io.Writer) error {
-		var line []byte
-		for r, err := range rows {
-			if err != nil {
-				return err
-			}
-			if line, err = schemas.AppendLine(line[:0], r); err != nil {
-				return err
-			}
-			if _, err := w.Write(line); err != nil {
-				return err
-			}
+	return fetch.WriteFileAtomic(filepath.Join(dir, name), 0o644, func(w io.Writer) error { return encodeLines(w, rows) })
+}
+
+// encodeLines writes records as JSON Lines.
+func encodeLines[T any](w io.Writer, rows iter.Seq2[T, error]) error {
+	var line []byte
+	for r, err := range rows {
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		if line, err = schemas.AppendLine(line[:0], r); err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

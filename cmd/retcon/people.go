@@ -123,23 +123,7 @@ func readSheets[T any](e *env, f sheetFlags, read func(r io.Reader, name, annota
 	if len(all) == 0 {
 		return &codedError{code: exitInput, err: errors.New("no sheet has anything filled in")}
 	}
-	return writeTo(e, f.Out, func(w io.Writer) error { return writeLines(w, sequence(all)) })
-}
-
-func writeLines[T any](w io.Writer, records iter.Seq2[T, error]) error {
-	var line []byte
-	for v, err := range records {
-		if err != nil {
-			return err
-		}
-		if line, err = schemas.AppendLine(line[:0], v); err != nil {
-			return err
-		}
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeTo(e, f.Out, func(w io.Writer) error { return encodeLines(w, sequence(all)) })
 }
 
 type humanImportCmd struct{ sheetFlags }
@@ -207,7 +191,7 @@ func (cmd *rereviewExportCmd) Run(e *env) error {
 		}
 	}
 	e.log.Info("claims on originals", "claims", len(claims))
-	return writeTo(e, cmd.Out, func(w io.Writer) error { return writeLines(w, sequence(claims)) })
+	return writeTo(e, cmd.Out, func(w io.Writer) error { return encodeLines(w, sequence(claims)) })
 }
 
 type rereviewImportCmd struct{ sheetFlags }

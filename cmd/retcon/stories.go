@@ -25,7 +25,7 @@ import (
 
 // storiesFlags name texts without gold, for the detection-rate study.
 type storiesFlags struct {
-	Stories   []string `help:"Texts without gold: a file or folder of stories or generated stories (JSON Lines), of .txt files, or a workspace step. Repeat for more." placeholder:"PATH"`
+	Stories   []string `help:"Texts without gold: a file or folder of stories or generated stories (JSON Lines), of .txt files, of a workspace step or of retcon generate. Repeat for more." placeholder:"PATH"`
 	Originals []string `help:"The human originals to compare with, in the same forms, or a release, whose unmodified rows of --config are taken." placeholder:"PATH"`
 	MaxWords  int      `help:"Texts of so many words or more are set aside and counted; originals are not." default:"1200"`
 	HTML      string   `name:"html" help:"With --stories: also write a page with the rates." placeholder:"FILE"`
@@ -154,6 +154,9 @@ func readGiven(e *env, roots []string) iter.Seq2[given, error] {
 						return
 					}
 				default:
+					if base := path.Base(f.Name); base == tableManifest || base == generatedParquet {
+						continue // beside the same stories as lines
+					}
 					e.log.Warn("passed over: neither .txt, .md nor .jsonl", "file", f.Path)
 				}
 			}
@@ -193,7 +196,9 @@ func (cmd *detectCmd) originals(e *env) iter.Seq2[given, error] {
 	return func(yield func(given, error) bool) {
 		var plain []string
 		for _, root := range cmd.Originals {
-			if _, err := os.Stat(filepath.Join(root, datasets.ManifestFile)); err != nil {
+			_, noManifest := os.Stat(filepath.Join(root, datasets.ManifestFile))
+			_, noData := os.Stat(filepath.Join(root, "data"))
+			if noManifest != nil || noData != nil { // steps and tables have a manifest too
 				plain = append(plain, root)
 				continue
 			}
