@@ -61,7 +61,11 @@ func (cmd *buildCmd) Run(e *env) error {
 // all runs the chain from the corpora to the release and reports whether
 // anything had to run.
 func (c *chain) all() (m schemas.Manifest, ran bool, err error) {
-	for _, step := range []func() (schemas.StepManifest, bool, error){c.ingest, c.dedup, c.make} {
+	steps := []func() (schemas.StepManifest, bool, error){c.ingest, c.dedup, c.make}
+	if c.recipe.Prompts.Target > 0 {
+		steps = append(steps, c.prompts)
+	}
+	for _, step := range steps {
 		_, did, err := step()
 		if err != nil {
 			return m, ran, err

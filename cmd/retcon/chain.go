@@ -32,10 +32,11 @@ type chainFlags struct {
 	Work    string            `help:"Folder of the workspace. Default: the release folder with .work behind it." placeholder:"DIR"`
 	Workers int               `help:"Records worked on at a time; shows in no output." default:"${workers}"`
 
-	Seed   *uint64  `help:"Seed, in place of the recipe's."`
-	Engine string   `help:"Who answers model calls (rules, openai, batch, replay), in place of the recipe's." placeholder:"NAME"`
-	Model  string   `help:"Model of all stages that name none: a name of the recipe's table, or any name the server knows." placeholder:"NAME"`
-	Kinds  []string `help:"Ask for facts whose contradiction is of these kinds (continuity, out_of_character, factual, impossible_event, unresolved) or ConStory subtypes only, in place of the recipe's." placeholder:"KIND,..."`
+	Prompts *int     `help:"ConStory-Bench prompts wanted, in place of the recipe's; 0 makes none." placeholder:"N"`
+	Seed    *uint64  `help:"Seed, in place of the recipe's."`
+	Engine  string   `help:"Who answers model calls (rules, openai, batch, replay), in place of the recipe's." placeholder:"NAME"`
+	Model   string   `help:"Model of all stages that name none: a name of the recipe's table, or any name the server knows." placeholder:"NAME"`
+	Kinds   []string `help:"Ask for facts whose contradiction is of these kinds (continuity, out_of_character, factual, impossible_event, unresolved) or ConStory subtypes only, in place of the recipe's." placeholder:"KIND,..."`
 }
 
 // chain joins the steps over one workspace.

@@ -52,6 +52,7 @@ func (f chainFlags) resolve() (schemas.Recipe, error) {
 	if f.Recipe == "" && len(f.Corpus) > 0 {
 		r.Name, r.Description, r.Release.Title = defaultName, "", ""
 		r.Corpora = nil
+		r.Prompts.Target = 0
 		for _, n := range all.Names() { // the list's order, not the flags'
 			if _, ok := f.Corpus[n]; ok {
 				r.Corpora = append(r.Corpora, schemas.CorpusRecipe{Name: n})
@@ -86,6 +87,12 @@ func (f chainFlags) resolve() (schemas.Recipe, error) {
 	if f.Seed != nil {
 		r.Seed = *f.Seed
 	}
+	if f.Prompts != nil {
+		r.Prompts.Target = *f.Prompts
+	}
+	if err := checkPrompts(r); err != nil {
+		return r, usagef("%s: prompts: %w", name, err)
+	}
 	if f.Engine != "" {
 		r.Make.Engine = f.Engine
 	}
@@ -99,6 +106,32 @@ func (f chainFlags) resolve() (schemas.Recipe, error) {
 		r.Make.Models = append([]schemas.ModelRecipe{{Name: f.Model}}, r.Make.Models...)
 	}
 	return r, nil
+}
+
+// checkPrompts checks what the JSON Schema cannot say of the section prompts.
+func checkPrompts(r schemas.Recipe) error {
+	p := r.Prompts
+	if p.Target < 0 {
+		return fmt.Errorf("target is %d", p.Target)
+	}
+	if p.MinWords > p.MaxWords {
+		return fmt.Errorf("min_words %d is above max_words %d", p.MinWords, p.MaxWords)
+	}
+	for _, q := range p.Corpora {
+		if !slices.ContainsFunc(r.Corpora, func(c schemas.CorpusRecipe) bool { return c.Name == q.Name }) {
+			return fmt.Errorf("corpora: a quota for %q, which the recipe does not name", q.Name)
+		}
+	}
+	for name, list := range map[string][]schemas.Count{"tasks": p.Tasks, "corpora": p.Corpora, "languages": p.Languages} {
+		seen := map[string]bool{}
+		for _, q := range list {
+			if seen[q.Name] {
+				return fmt.Errorf("%s: two quotas for %q", name, q.Name)
+			}
+			seen[q.Name] = true
+		}
+	}
+	return nil
 }
 
 // defaultMaxBad is the share of unreadable records that stops an ingest.

@@ -301,7 +301,11 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 		return m, err
 	}
 	drops := map[string]int{}
-	for _, dir := range []string{ingestDir, dedupDir, makeDir, splitsDir} {
+	dirs := []string{ingestDir, dedupDir, makeDir, splitsDir}
+	if c.recipe.Prompts.Target > 0 {
+		dirs = []string{ingestDir, dedupDir, makeDir, promptsDir, splitsDir}
+	}
+	for _, dir := range dirs {
 		s, err := pipeline.ReadManifest(c.ws.Step(dir))
 		if err != nil {
 			return m, err
@@ -339,6 +343,13 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 			return m, err
 		}
 		m.Notes = append(m.Notes, s.String())
+	}
+	if c.recipe.Prompts.Target > 0 {
+		notes, err := c.promptNotes()
+		if err != nil {
+			return m, err
+		}
+		m.Notes = append(m.Notes, notes...)
 	}
 	return m, nil
 }
@@ -416,6 +427,9 @@ func (c *chain) tables() []datasets.Table {
 				}
 			}))
 		}
+	}
+	if c.recipe.Prompts.Target > 0 {
+		out = append(out, c.promptTable())
 	}
 	return out
 }
