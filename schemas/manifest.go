@@ -191,7 +191,7 @@ type Agreement struct {
 type Overlap struct {
 	Against      string `json:"against"`
 	SHA256       string `json:"sha256"` // of what was compared against
-	Proof        string `json:"proof"`  // source_disjoint or flaw_disjoint
+	Proof        string `json:"proof"`  // source_disjoint, flaw_disjoint or, of a benchmark, grams_below_share
 	Compared     int    `json:"compared"`
 	Removed      int    `json:"removed"` // stories set aside because they occur there; the counts below are of what stayed
 	SharedSource int    `json:"shared_source"`

@@ -46,6 +46,11 @@ type DedupRecipe struct {
 	Index       string  `json:"index"`       // finds candidates: bands, or minhash-lsh (the reference)
 	Against     string  `json:"against"`     // remove or mark what occurs in an earlier release or corpus
 	Mark        bool    `json:"mark"`        // mark it in Story.Seen in place of removing it
+	Earlier     string  `json:"earlier"`     // earlier releases whose copy of a story stays, comma-separated names
+	Benchmarks  string  `json:"benchmarks"`  // benchmarks whose texts no story may hold, comma-separated names
+	GramWords   int     `json:"gram_words"`  // words a gram of that search
+	ItemShare   float64 `json:"item_share"`  // of a benchmark item in one story, from which on the story is set aside
+	StoryShare  float64 `json:"story_share"` // of a story in benchmark items, from which on it is set aside
 }
 
 // MakeRecipe says how plot holes are made.
@@ -149,7 +154,7 @@ func DefaultRecipe() Recipe {
 		Seed:    1,
 		Dedup: DedupRecipe{
 			Shingle: 5, Jaccard: 0.30, Containment: 0.80, Bands: 42, Rows: 3, Excerpts: true, MaxCluster: 50,
-			Boilerplate: 6, Index: "bands",
+			Boilerplate: 6, Index: "bands", GramWords: 13, ItemShare: 0.5, StoryShare: 0.1,
 		},
 		Make: MakeRecipe{
 			Engine: "rules", FactsPerSource: 2, MaxSites: 5, JudgeAsk: 5, JudgeNeed: 4,

@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/retcon-bench/retcon/datasets"
@@ -53,6 +55,57 @@ func (c *chain) openAgainst() ([]*earlier, error) {
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// openEarlier reads which stories the releases kept that --earlier names.
+func (c *chain) openEarlier() ([]*earlier, error) {
+	var out []*earlier
+	for _, name := range againstNames(c.recipe.Dedup.Earlier) {
+		path, ok := c.flags.Earlier[name]
+		if !ok {
+			return nil, usagef("the recipe prefers the stories of %q: say where it lies with --earlier %s=DIR", name, name)
+		}
+		e := &earlier{name: name, text: map[string]schemas.Story{}}
+		if err := e.readRelease(c.ctx, path); err != nil {
+			return nil, fmt.Errorf("earlier %s: %w", name, err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// keptBefore lists the source stories of releases.
+func keptBefore(list []*earlier) map[string]bool {
+	kept := map[string]bool{}
+	for _, e := range list {
+		for _, s := range e.text {
+			kept[s.GroupID] = true
+		}
+	}
+	return kept
+}
+
+// memory reads --memory in bytes; 0 is no limit.
+func (f chainFlags) memory() (int64, error) {
+	s := strings.ToUpper(strings.TrimSpace(f.Memory))
+	if s == "" {
+		return 0, nil
+	}
+	unit := int64(1)
+	for _, u := range []struct {
+		name string
+		of   int64
+	}{{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1}} {
+		if rest, ok := strings.CutSuffix(s, u.name); ok {
+			s, unit = strings.TrimSpace(rest), u.of
+			break
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/unit {
+		return 0, usagef("--memory %s: want a size such as 500MB", f.Memory)
+	}
+	return n * unit, nil
 }
 
 func againstNames(list string) []string {

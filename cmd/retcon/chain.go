@@ -25,12 +25,15 @@ const (
 
 // chainFlags are the flags of every command that works in a workspace.
 type chainFlags struct {
-	Recipe  string            `help:"Recipe file (YAML). Default: the recipe of the embedded tales." placeholder:"FILE"`
-	Corpus  map[string]string `help:"Where a corpus lies: name=FOLDER, FILE or ARCHIVE. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
-	Against map[string]string `help:"An earlier release (folder) or a corpus (by its name): what occurs there is removed, or marked where the recipe says so. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
-	Out     string            `help:"Folder of the release." default:"out" placeholder:"DIR"`
-	Work    string            `help:"Folder of the workspace. Default: the release folder with .work behind it." placeholder:"DIR"`
-	Workers int               `help:"Records worked on at a time; shows in no output." default:"${workers}"`
+	Recipe    string            `help:"Recipe file (YAML). Default: the recipe of the embedded tales." placeholder:"FILE"`
+	Corpus    map[string]string `help:"Where a corpus lies: name=FOLDER, FILE or ARCHIVE. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
+	Against   map[string]string `help:"An earlier release (folder) or a corpus (by its name): what occurs there is removed, or marked where the recipe says so. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
+	Earlier   map[string]string `help:"An earlier release (folder) whose stories are preferred: of two copies the one it has stays. Repeat for several." placeholder:"NAME=DIR" mapsep:"none"`
+	Benchmark map[string]string `help:"Files of a benchmark (folder, archive, file: text, JSON, CSV, Parquet): stories that stand in it are set aside. Repeat for several." placeholder:"NAME=PATH" mapsep:"none"`
+	Memory    string            `help:"What deduplication may hold in memory beside ids, such as 500MB; beyond it goes to sorted files. Shows in no output." placeholder:"SIZE"`
+	Out       string            `help:"Folder of the release." default:"out" placeholder:"DIR"`
+	Work      string            `help:"Folder of the workspace. Default: the release folder with .work behind it." placeholder:"DIR"`
+	Workers   int               `help:"Records worked on at a time; shows in no output." default:"${workers}"`
 
 	Prompts *int     `help:"ConStory-Bench prompts wanted, in place of the recipe's; 0 makes none." placeholder:"N"`
 	Seed    *uint64  `help:"Seed, in place of the recipe's."`
@@ -47,6 +50,7 @@ type chain struct {
 	corpora []corpusIn
 	ws      *pipeline.Workspace
 	workers int
+	memory  int64 // of deduplication, in bytes; 0 is no limit
 
 	engine  string // who answers this run: rules, openai, batch or replay
 	asker   *asker
@@ -66,6 +70,9 @@ type corpusIn struct {
 func (f chainFlags) open(e *env) (*chain, error) {
 	c := &chain{env: e, flags: f, workers: f.Workers}
 	var err error
+	if c.memory, err = f.memory(); err != nil {
+		return nil, err
+	}
 	if c.recipe, err = f.resolve(); err != nil {
 		return nil, err
 	}

@@ -21,8 +21,13 @@ func (*dedupCmd) Help() string {
 removed story with the kept one, kind, true Jaccard and containment; and
 retellings.jsonl: pairs that may be one tale in two tellings, for people.
 
+With --benchmark, stories that stand in a benchmark's files (13-word grams, by
+the shares of the recipe) are set aside too; contamination.jsonl has both places
+of every hit, also of those that stay.
+
   retcon ingest --work w && retcon dedup --work w
-  retcon dedup --work w2 --against v1=flawed-1.0.0     # nothing that v1 has`
+  retcon dedup --work w2 --against v1=flawed-1.0.0     # nothing that v1 has
+  retcon dedup --work w3 --benchmark arena=arena.jsonl`
 }
 
 func (cmd *dedupCmd) Run(e *env) error {
@@ -68,11 +73,27 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 	for _, e := range before {
 		fp.Inputs = append(fp.Inputs, schemas.NamedHash{Name: "against/" + e.name, SHA256: e.sum})
 	}
+	screens, err := c.openBenchmarks()
+	if err != nil {
+		return schemas.StepManifest{}, false, err
+	}
+	for _, b := range screens {
+		fp.Inputs = append(fp.Inputs, schemas.NamedHash{Name: "benchmark/" + b.name, SHA256: b.sum})
+	}
+	earlier, err := c.openEarlier()
+	if err != nil {
+		return schemas.StepManifest{}, false, err
+	}
+	for _, e := range earlier {
+		fp.Inputs = append(fp.Inputs, schemas.NamedHash{Name: "earlier/" + e.name, SHA256: e.sum})
+	}
 	return c.step(dedupDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
 		set := dedup.Settings{DedupRecipe: c.recipe.Dedup, Workers: c.workers}
 		for _, corpus := range c.corpora {
 			set.Corpora = append(set.Corpora, corpus.Name)
 		}
+		set.Memory, set.TempDir = c.memory, c.ws.Dir()
+		set.Earlier = keptBefore(earlier)
 		for _, e := range before {
 			a, err := e.sign(ctx, set)
 			if err != nil {
@@ -110,13 +131,9 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 				return err
 			}
 		}
-		if add, err = out.Table(overlapTable); err != nil {
+		screen, err := newScreen(screens, out)
+		if err != nil {
 			return err
-		}
-		for _, o := range decisions.Overlap {
-			if err := add(o); err != nil {
-				return err
-			}
 		}
 		if err := c.retellings(decisions, out); err != nil {
 			return err
@@ -126,6 +143,11 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 				return err
 			}
 			kept, dropped := decisions.Apply(s)
+			if dropped == nil {
+				if dropped, err = screen.look(kept); err != nil {
+					return err
+				}
+			}
 			if dropped != nil {
 				if err := out.Drop(*dropped); err != nil {
 					return err
@@ -134,6 +156,14 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 			}
 			if err := out.Record(kept.StoryID, kept); err != nil {
 				return fmt.Errorf("%s: %w", kept.StoryID, err)
+			}
+		}
+		if add, err = out.Table(overlapTable); err != nil {
+			return err
+		}
+		for _, o := range append(decisions.Overlap, screen.proofs...) {
+			if err := add(o); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -80,9 +80,12 @@ func (f chainFlags) resolve() (schemas.Recipe, error) {
 			c.MaxBad = defaultMaxBad
 		}
 	}
-	if len(f.Against) > 0 {
-		names := append(againstNames(r.Dedup.Against), slices.Collect(maps.Keys(f.Against))...)
-		r.Dedup.Against = strings.Join(againstNames(strings.Join(names, ",")), ",")
+	for _, l := range []struct {
+		flag map[string]string
+		list *string
+	}{{f.Against, &r.Dedup.Against}, {f.Earlier, &r.Dedup.Earlier}, {f.Benchmark, &r.Dedup.Benchmarks}} {
+		names := append(againstNames(*l.list), slices.Collect(maps.Keys(l.flag))...)
+		*l.list = strings.Join(againstNames(strings.Join(names, ",")), ",")
 	}
 	if f.Seed != nil {
 		r.Seed = *f.Seed

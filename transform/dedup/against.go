@@ -58,6 +58,10 @@ func (a *Against) has(id string) bool {
 const (
 	ProofSource = "source_disjoint" // no shared source, no near-duplicate
 	ProofFlaw   = "flaw_disjoint"   // sources may be shared, flaws are not
+
+	// ProofGrams is of a benchmark: no story over the shares of the recipe is
+	// left; NearText counts those that stay and share a gram.
+	ProofGrams = "grams_below_share"
 )
 
 // KindSource marks a story whose id an earlier release has too while the texts

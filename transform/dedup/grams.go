@@ -30,11 +30,14 @@ type GramSettings struct {
 
 func (g GramSettings) withDefaults() GramSettings {
 	g.Words = cmp.Or(g.Words, 13)
-	g.Least = min(cmp.Or(g.Least, 8), g.Words)
+	g.Least = min(cmp.Or(g.Least, LeastWords), g.Words)
 	g.ItemShare = cmp.Or(g.ItemShare, 0.5)
 	g.StoryShare = cmp.Or(g.StoryShare, 0.1)
 	return g
 }
+
+// LeastWords is the default of [GramSettings.Least].
+const LeastWords = 8
 
 // Contaminated is the reason of [Contamination.Dropped].
 const Contaminated = "contaminated"

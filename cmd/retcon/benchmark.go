@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/retcon-bench/retcon/datasets"
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform/dedup"
+)
+
+// contaminationTable lists every story that shares a word gram with a
+// benchmark, with both places of each hit.
+const contaminationTable = "contamination.jsonl"
+
+// benchmark is what --benchmark names, ready to look stories up in.
+type benchmark struct {
+	name  string
+	sum   string // of its files' names and hashes
+	grams *dedup.Grams
+}
+
+// openBenchmarks reads the files of the benchmarks that the recipe names, in
+// order of name.
+func (c *chain) openBenchmarks() ([]benchmark, error) {
+	set := c.recipe.Dedup
+	var out []benchmark
+	for _, name := range againstNames(set.Benchmarks) {
+		path, ok := c.flags.Benchmark[name]
+		if !ok {
+			return nil, usagef("the recipe screens stories for %q: say where it lies with --benchmark %s=PATH", name, name)
+		}
+		b := benchmark{name: name}
+		h := sha256.New()
+		items := func(yield func(dedup.Item, error) bool) {
+			for f, err := range fetch.Walk(c.ctx, path, fetch.Limits{}) {
+				if err != nil {
+					yield(dedup.Item{}, err)
+					return
+				}
+				sum, _, err := fetch.Sum(f)
+				if err != nil {
+					yield(dedup.Item{}, err)
+					return
+				}
+				fmt.Fprintf(h, "%s %s\n", f.Name, sum)
+				for it, err := range benchmarkItems(c.ctx, f) {
+					if !yield(it, err) || err != nil {
+						return
+					}
+				}
+			}
+		}
+		var err error
+		b.grams, err = dedup.ReadGrams(items, dedup.GramSettings{Words: set.GramWords, ItemShare: set.ItemShare, StoryShare: set.StoryShare})
+		if err != nil {
+			return nil, fmt.Errorf("benchmark %s: %w", name, err)
+		}
+		b.sum = hex.EncodeToString(h.Sum(nil))
+		n, short := b.grams.Items()
+		if n == 0 {
+			return nil, withHint(exitInput, "a benchmark is text, JSON (Lines), CSV or Parquet; every string of a row is an item",
+				fmt.Errorf("benchmark %s: no text of %d words or more in %s (%d shorter ones)", name, dedup.LeastWords, path, short))
+		}
+		c.log.Info("benchmark read", "name", name, "items", n, "too short", short)
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// benchmarkItems cuts one file of a benchmark into items: each string of a row,
+// however deep it stands, is one; a text file is one as a whole. Ids are
+// FILE, FILE:ROW or FILE:ROW:FIELD, rows from 1.
+func benchmarkItems(ctx context.Context, f fetch.File) iter.Seq2[dedup.Item, error] {
+	return func(yield func(dedup.Item, error) bool) {
+		fail := func(row int, err error) {
+			at := f.Name
+			if row > 0 {
+				at = fmt.Sprintf("%s: row %d", f.Name, row)
+			}
+			yield(dedup.Item{}, &fetch.Error{Op: "read benchmark", Name: at, Kind: fetch.Input, Err: err})
+		}
+		row := 0
+		emit := func(v any) bool {
+			row++
+			more := true
+			eachString("", v, func(field, s string) bool {
+				id := fmt.Sprintf("%s:%d", f.Name, row)
+				if field != "" {
+					id += ":" + field
+				}
+				more = yield(dedup.Item{ID: id, Text: s}, nil)
+				return more
+			})
+			return more
+		}
+		switch strings.ToLower(filepath.Ext(f.Name)) {
+		case ".parquet":
+			path, remove, err := onDisk(f)
+			if err != nil {
+				fail(0, err)
+				return
+			}
+			defer remove()
+			for v, err := range datasets.AnyRows(path) {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					fail(row+1, err)
+					return
+				}
+				if !emit(map[string]any(v)) {
+					return
+				}
+			}
+			return
+		case ".json", ".jsonl", ".ndjson", ".csv", ".tsv":
+		default:
+			data, _, err := fetch.ReadFile(f)
+			if err != nil {
+				fail(0, err)
+				return
+			}
+			if bytes.IndexByte(data, 0) >= 0 {
+				return // no text
+			}
+			yield(dedup.Item{ID: f.Name, Text: text.Decode(data, "").Text}, nil)
+			return
+		}
+		in, err := f.Open()
+		if err != nil {
+			fail(0, err)
+			return
+		}
+		defer in.Close()
+		isCSV := strings.HasSuffix(strings.ToLower(f.Name), "sv")
+		rows := fetch.JSONRows(in, fetch.RowOptions{})
+		if isCSV {
+			opt := fetch.RowOptions{}
+			rows = fetch.CSV(in, opt)
+		}
+		var header []string
+		for r, err := range rows {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				fail(r.N, err)
+				return
+			}
+			var v any
+			switch {
+			case isCSV && header == nil:
+				header = r.Fields
+				continue
+			case isCSV:
+				m := map[string]any{}
+				for i, s := range r.Fields {
+					if i < len(header) {
+						m[header[i]] = s
+					}
+				}
+				v = m
+			default:
+				if err := json.Unmarshal(r.Data, &v); err != nil {
+					fail(r.N, err)
+					return
+				}
+			}
+			if !emit(v) {
+				return
+			}
+		}
+	}
+}
+
+// onDisk gives a path at which a file can be read at random places.
+func onDisk(f fetch.File) (path string, remove func(), err error) {
+	in, err := f.Open()
+	if err != nil {
+		return "", nil, err
+	}
+	defer in.Close()
+	tmp, err := os.CreateTemp("", "retcon-*.parquet")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.Remove(tmp.Name()) }
+	_, err = io.Copy(tmp, in)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return tmp.Name(), remove, nil
+}
+
+// eachString calls f with every string in v and the path of fields to it.
+func eachString(field string, v any, f func(field, s string) bool) bool {
+	below := func(name string) string {
+		if field == "" {
+			return name
+		}
+		return field + "." + name
+	}
+	switch v := v.(type) {
+	case string:
+		return f(field, v)
+	case []any:
+		for i, x := range v {
+			if !eachString(below(fmt.Sprint(i)), x, f) {
+				return false
+			}
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if !eachString(below(k), v[k], f) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// contaminated is a line of contaminationTable.
+type contaminated struct {
+	Benchmark string `json:"benchmark"`
+	Removed   bool   `json:"removed"`
+	dedup.Contamination
+}
+
+// screen looks stories up in benchmarks, and counts for the proofs.
+type screen struct {
+	benchmarks []benchmark
+	proofs     []schemas.Overlap
+	add        func(any) error
+}
+
+func newScreen(list []benchmark, out *pipeline.Output) (*screen, error) {
+	s := &screen{benchmarks: list}
+	for _, b := range list {
+		s.proofs = append(s.proofs, schemas.Overlap{Against: b.name, SHA256: b.sum, Proof: dedup.ProofGrams, Holds: true})
+	}
+	var err error
+	s.add, err = out.Table(contaminationTable)
+	return s, err
+}
+
+// look reports why a story is set aside, if it is.
+func (s *screen) look(st schemas.Story) (*schemas.Dropped, error) {
+	var drop *schemas.Dropped
+	for i, b := range s.benchmarks {
+		found := b.grams.Scan(st)
+		p := &s.proofs[i]
+		p.Compared++
+		if len(found.Hits) == 0 {
+			continue
+		}
+		d := found.Dropped()
+		if d != nil {
+			p.Removed++
+			d.Evidence = append(d.Evidence, schemas.KeyValue{Key: "benchmark", Value: b.name})
+			if drop == nil {
+				drop = d
+			}
+		} else {
+			p.NearText++
+		}
+		if err := s.add(contaminated{b.name, d != nil, found}); err != nil {
+			return nil, err
+		}
+	}
+	return drop, nil
+}
