@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/retcon-bench/retcon/datasets"
@@ -18,8 +19,9 @@ import (
 )
 
 type scoreCmd struct {
-	Data string `help:"Release folder." required:"" placeholder:"DIR"`
-	rowsFlags
+	Data          string   `help:"Release folder." required:"" placeholder:"DIR"`
+	Config        []string `help:"Config. Repeat to set configs side by side (figure A4); predictions go where their digest says." default:"flawed_fictions" placeholder:"NAME"`
+	Split         string   `help:"Split." default:"test" placeholder:"NAME"`
 	Pred          []string `help:"File of predictions: ours (JSON Lines or Parquet), raw completions, logs of inspect or lm-evaluation-harness, published columns. Repeat to compare." required:"" placeholder:"FILE"`
 	Format        string   `help:"Form of the predictions, where the file does not tell: predictions, completions, published, lm-eval, inspect." placeholder:"NAME"`
 	Allow         []string `help:"Go on, and report, where predictions are missing, unknown, doubled, stale, of another release, or unreadable: missing, unknown, doubled, stale, release, bad." placeholder:"WHAT"`
@@ -41,7 +43,8 @@ system that says no to everything, and coverage, for each run in the files, by
 both scorers, with 95 % intervals by source.
 
   retcon detect --data out --baseline always-no --out no.jsonl
-  retcon score --data out --config flawed_fictions --pred no.jsonl --html score.html`
+  retcon score --data out --config flawed_fictions --pred no.jsonl --html score.html
+  retcon score --data out --config flawed_fictions --config flawed_fictions_cf --pred a.jsonl --pred a-cf.jsonl`
 }
 
 func (cmd *scoreCmd) Run(e *env) error {
@@ -49,54 +52,76 @@ func (cmd *scoreCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Resamples < 1 {
+	switch {
+	case cmd.Resamples < 1:
 		return usagef("--resamples must be at least 1")
-	}
-	if cmd.MinAnnotators < 1 {
+	case cmd.MinAnnotators < 1:
 		return usagef("--min-annotators must be at least 1")
+	case len(cmd.Config) > 1 && len(cmd.Human)+len(cmd.Votes) > 0:
+		return usagef("--human and --votes are about one config: name one")
 	}
-	_, key, err := openKey(cmd.Data, cmd.rowsFlags)
-	if err != nil {
-		return err
+	var keys []*scoring.Key
+	for _, c := range cmd.Config {
+		_, key, err := openKey(cmd.Data, rowsFlags{c, cmd.Split})
+		if err != nil {
+			return err
+		}
+		keys = append(keys, key)
 	}
-	var scorers []scoring.Scorer
+	opt := scoring.Options{Allow: allow}
 	for _, s := range scoring.Scorers {
 		if cmd.Scorer == "both" || cmd.Scorer == s.Name {
-			scorers = append(scorers, s)
+			opt.Scorers = append(opt.Scorers, s)
 		}
-	}
-	ev, err := scoring.Evaluate(key, readAll(e, cmd.Pred, scoring.Format(cmd.Format)), scoring.Options{Scorers: scorers, Allow: allow})
-	if err != nil {
-		var bind *scoring.BindError
-		if errors.As(err, &bind) {
-			return withHint(exitInput, "score what fits with --allow, which reports the rest: "+strings.Join(allowNames, ", "), err)
-		}
-		return err
 	}
 	draws := scoring.Resampling{N: cmd.Resamples, Seed: cmd.Seed}
-	sum := scoring.Summarise(key, ev, scoring.ReportOptions{Resampling: draws})
-	if err := cmd.addPeople(e, key, ev, &sum, draws); err != nil {
-		return err
+	var sums []scoring.Report
+	for _, key := range keys {
+		ev, err := scoring.Evaluate(key, ofConfig(keys, key, readAll(e, cmd.Pred, scoring.Format(cmd.Format))), opt)
+		if err != nil {
+			var bind *scoring.BindError
+			if errors.As(err, &bind) {
+				return withHint(exitInput, "score what fits with --allow, which reports the rest: "+strings.Join(allowNames, ", "), err)
+			}
+			err = fmt.Errorf("%s: %w", key.Config, err)
+			if code, _ := classify(err); code == exitBug { // nothing but predictions can be wrong here
+				err = &codedError{code: exitInput, err: err}
+			}
+			return err
+		}
+		sum := scoring.Summarise(key, ev, scoring.ReportOptions{Resampling: draws})
+		if err := cmd.addPeople(e, key, ev, &sum, draws); err != nil {
+			return err
+		}
+		sums = append(sums, sum)
 	}
 	if cmd.HTML != "" {
-		page := scorePage(sum, ev)
-		if err := writeTo(e, cmd.HTML, page.Write); err != nil {
+		if err := writeTo(e, cmd.HTML, scorePage(sums).Write); err != nil {
 			return err
 		}
 	}
-	if cmd.JSON {
-		return writeJSON(e.stdout, sum)
+	switch {
+	case cmd.JSON && len(sums) == 1:
+		return writeJSON(e.stdout, sums[0])
+	case cmd.JSON:
+		return writeJSON(e.stdout, sums)
 	}
-	tables := []*report.Table{headline(sum)}
-	if sum.People != nil {
-		tables = append(tables, peopleTable(sum.People))
+	var tables []*report.Table
+	for _, sum := range sums {
+		tables = append(tables, headline(sum))
+		if sum.People != nil {
+			tables = append(tables, peopleTable(sum.People))
+		}
+		if sum.Audit != nil {
+			tables = append(tables, auditTables(sum.Audit)...)
+		}
+		if cmd.All {
+			tables = append(tables, allMetrics(sum), comparisons(sum), confusions(sum))
+			tables = append(tables, byDimension(sum)...)
+		}
 	}
-	if sum.Audit != nil {
-		tables = append(tables, auditTables(sum.Audit)...)
-	}
-	if cmd.All {
-		tables = append(tables, allMetrics(sum), comparisons(sum))
-		tables = append(tables, byDimension(sum)...)
+	if len(sums) > 1 {
+		tables = append(tables, byConfig(sums))
 	}
 	for i, t := range tables {
 		if i > 0 {
@@ -107,6 +132,32 @@ func (cmd *scoreCmd) Run(e *env) error {
 		}
 	}
 	return nil
+}
+
+// ofConfig are the predictions that belong to one of several configs: those
+// that name its digest; of those that name none of the configs', those of its
+// rows. What belongs nowhere goes to the first, which says so.
+func ofConfig(keys []*scoring.Key, key *scoring.Key, preds iter.Seq2[schemas.Prediction, error]) iter.Seq2[schemas.Prediction, error] {
+	if len(keys) == 1 {
+		return preds
+	}
+	belongs := func(p schemas.Prediction) bool {
+		known := false
+		for _, k := range keys {
+			if p.Digest != "" && k.Digest == p.Digest {
+				return k == key
+			}
+			known = known || k.Item(p.ExampleID) != nil
+		}
+		return key.Item(p.ExampleID) != nil || !known && key == keys[0]
+	}
+	return func(yield func(schemas.Prediction, error) bool) {
+		for p, err := range preds {
+			if (err != nil || belongs(p)) && !yield(p, err) {
+				return
+			}
+		}
+	}
 }
 
 // readPredictions reads one file of predictions, whatever its form.
@@ -206,6 +257,58 @@ func comparisons(sum scoring.Report) *report.Table {
 	return t
 }
 
+// confusions count labels by kind of flaw, and of negative.
+func confusions(sum scoring.Report) *report.Table {
+	t := &report.Table{Title: "confusion by kind", Columns: []string{"truth", "kind", "run", "scorer", "rows", "said error", "said consistent", "no answer"}}
+	for _, s := range sum.Systems {
+		for _, d := range s.By {
+			for _, p := range d.Parts {
+				switch c := p.Tally.Confusion(); d.Name {
+				case kindDimension:
+					t.Add(schemas.LabelError, p.Value, s.Run.String(), s.Scorer, c.TP+c.FN+c.UnansweredPos, c.TP, c.FN, c.UnansweredPos)
+				case negativeDimension:
+					t.Add(schemas.LabelConsistent, p.Value, s.Run.String(), s.Scorer, c.FP+c.TN+c.UnansweredNeg, c.FP, c.TN, c.UnansweredNeg)
+				}
+			}
+		}
+	}
+	return t
+}
+
+// Dimensions that the page draws.
+const (
+	kindDimension     = "kind"
+	negativeDimension = "negative"
+	lengthDimension   = "length"
+)
+
+// byConfig sets configs side by side, as figure A4 does with strategies for
+// negatives.
+func byConfig(sums []scoring.Report) *report.Table {
+	t := &report.Table{Title: "configs side by side", Columns: []string{"run", "scorer", "config", "rows", scoring.Accuracy.Title, scoring.CEEvalFull.Title}}
+	for _, run := range runsOf(sums) {
+		for _, sum := range sums {
+			for _, s := range sum.Systems {
+				if s.Run == run {
+					t.Add(s.Run.String(), s.Scorer, sum.Config, sum.Rows, scoreOf(s.Scores, scoring.Accuracy.Name).String(), scoreOf(s.Scores, scoring.CEEvalFull.Name).String())
+				}
+			}
+		}
+	}
+	return t
+}
+
+func runsOf(sums []scoring.Report) (out []scoring.Run) {
+	for _, sum := range sums {
+		for _, s := range sum.Systems {
+			if !slices.Contains(out, s.Run) {
+				out = append(out, s.Run)
+			}
+		}
+	}
+	return out
+}
+
 // byDimension has a table a dimension of the rows.
 func byDimension(sum scoring.Report) []*report.Table {
 	var out []*report.Table
@@ -226,65 +329,6 @@ func byDimension(sum scoring.Report) []*report.Table {
 		}
 	}
 	return out
-}
-
-// scorePage is the report as a page: intervals by run, length and tokens
-// against score, negatives, and everything by dimension.
-func scorePage(sum scoring.Report, ev *scoring.Evaluation) report.Page {
-	bars := func(m scoring.Metric) report.SVG {
-		var list []report.Bar
-		for _, s := range sum.Systems {
-			sc := scoreOf(s.Scores, m.Name)
-			b := report.Bar{Label: s.Run.String() + " / " + s.Scorer, Value: sc.Value, Low: sc.Value, High: sc.Value, Group: s.Scorer}
-			if sc.Interval != nil {
-				b.Low, b.High = sc.Interval.Low, sc.Interval.High
-			}
-			list = append(list, b)
-		}
-		return report.Bars(m.Title, list, 1)
-	}
-	p := report.Page{Title: "Scores on " + sum.Config, Subtitle: fmt.Sprintf("%s, %d rows, %d sources, digest %s", sum.Release, sum.Rows, sum.Groups, sum.Digest)}
-	p.Sections = append(p.Sections, report.Section{Title: "Headline", Tables: []*report.Table{headline(sum)}})
-	if sum.People != nil {
-		p.Sections = append(p.Sections, report.Section{Title: "People", Tables: []*report.Table{peopleTable(sum.People)}})
-	}
-	if sum.Audit != nil {
-		p.Sections = append(p.Sections, report.Section{Title: "Re-review", Tables: auditTables(sum.Audit)})
-	}
-	for _, m := range []scoring.Metric{scoring.Accuracy, scoring.CEEvalFull, scoring.BalancedCEEval} {
-		p.Sections = append(p.Sections, report.Section{Title: m.Title, Text: []string{m.Doc + "; 95 % intervals by source."}, Figures: []report.SVG{bars(m)}})
-	}
-	length, tokens := report.Section{Title: "Length against score"}, report.Section{Title: "Tokens against score"}
-	var points []report.Point
-	for _, s := range sum.Systems {
-		points = append(points, report.Point{X: s.Tokens.Value, Y: scoreOf(s.Scores, "ceeval_full").Value, Group: s.Run.String() + " / " + s.Scorer})
-		for _, d := range s.By {
-			if d.Name != "length" {
-				continue
-			}
-			var list []report.Bar
-			for _, part := range d.Parts {
-				v := scoreOf(part.Scores, "ceeval_full").Value
-				list = append(list, report.Bar{Label: part.Value, Value: v, Low: v, High: v})
-			}
-			length.Figures = append(length.Figures, report.Bars(fmt.Sprintf("CEEval-Full by length, %s / %s", s.Run, s.Scorer), list, 1))
-			length.Text = append(length.Text, s.Run.String()+" / "+s.Scorer+": "+correlation(s.Length)+".")
-		}
-	}
-	tokens.Text = []string{"Mean tokens of an answer against CEEval-Full, one point a run and scorer; runs without token counts are left out."}
-	tokens.Figures = []report.SVG{report.Scatter("tokens against CEEval-Full", "tokens of an answer, mean", "CEEval-Full", points)}
-	p.Sections = append(p.Sections, length, tokens)
-	neg := &report.Table{Title: "accuracy over matched groups, by kind of negative", Columns: []string{"negative", "run", "scorer", "rows", "accuracy"}}
-	for _, s := range sum.Systems {
-		for _, part := range s.Paired {
-			neg.Add(part.Value, s.Run.String(), s.Scorer, scoreOf(part.Scores, "accuracy").N, scoreOf(part.Scores, "paired_accuracy").Value)
-		}
-	}
-	p.Sections = append(p.Sections,
-		report.Section{Title: "Negatives", Tables: []*report.Table{neg}},
-		report.Section{Title: "All metrics", Tables: []*report.Table{allMetrics(sum), comparisons(sum)}},
-		report.Section{Title: "By kind of row", Tables: byDimension(sum)})
-	return p
 }
 
 var allowNames = []string{"missing", "unknown", "doubled", "stale", "release", "bad"}

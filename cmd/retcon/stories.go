@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -369,13 +368,6 @@ func (st rateStudy) page() report.Page {
 		Subtitle: fmt.Sprintf("Detector: %s. Texts of %d words or more are set aside.", st.Detector, st.MaxWords)}
 	sec := report.Section{Title: "Detection rate", Text: []string{"Share of texts in which the detector claims a continuity error, with 95 % intervals by source story. " +
 		"A claim is not an error: the detector's own false positives are in the rate of the human originals."}}
-	bar := func(label, group string, s scoring.Score) report.Bar {
-		b := report.Bar{Label: label, Value: s.Value, Low: math.NaN(), High: math.NaN(), Group: group}
-		if s.Interval != nil {
-			b.Low, b.High = s.Interval.Low, s.Interval.High
-		}
-		return b
-	}
 	for i := 0; i < len(st.Rows); {
 		task := st.Rows[i].Task
 		title := "detection rate"
@@ -384,10 +376,10 @@ func (st rateStudy) page() report.Page {
 		}
 		var bars []report.Bar
 		if st.Rows[i].Base.N > 0 {
-			bars = append(bars, bar("human originals", "originals", st.Rows[i].Base))
+			bars = append(bars, scoreBar("human originals", "originals", st.Rows[i].Base))
 		}
 		for ; i < len(st.Rows) && st.Rows[i].Task == task; i++ {
-			bars = append(bars, bar(st.Rows[i].System, "texts", st.Rows[i].Rate))
+			bars = append(bars, scoreBar(st.Rows[i].System, "texts", st.Rows[i].Rate))
 		}
 		sec.Figures = append(sec.Figures, report.Bars(title, bars, 1))
 	}

@@ -107,6 +107,48 @@ func Bars(title string, bars []Bar, top float64) SVG {
 	return c.close()
 }
 
+// Stack is one bar of [Stacks]: counts, drawn as shares of their sum.
+type Stack struct {
+	Label string
+	Parts []float64
+}
+
+// Stacks draws horizontal bars of the same length, cut by the shares of their
+// parts, with the counts in them. Names are those of the parts.
+func Stacks(title string, names []string, stacks []Stack) SVG {
+	var c canvas
+	height := 46 + rowHeight*len(stacks)
+	c.open(chartWidth, height, title)
+	for i, n := range names {
+		x := labelWidth + i*150
+		fmt.Fprintf(&c, `<rect x="%d" y="4" width="12" height="12" fill="%s"/>`, x, palette[i%len(palette)])
+		c.text(float64(x+18), 14, "start", "#111", clipLabel(n, 20))
+	}
+	const width = chartWidth - labelWidth - 60
+	for i, s := range stacks {
+		y := 26 + float64(rowHeight*i)
+		c.text(labelWidth-8, y+14, "end", "#111", clipLabel(s.Label, 32))
+		sum := 0.0
+		for _, v := range s.Parts {
+			sum += finite(v)
+		}
+		at := float64(labelWidth)
+		for k, v := range s.Parts {
+			if v = finite(v); v <= 0 {
+				continue
+			}
+			w := width * v / sum
+			fmt.Fprintf(&c, `<rect x="%s" y="%s" width="%s" height="16" fill="%s"/>`, num(at), num(y+2), num(w), palette[k%len(palette)])
+			if w > 22 {
+				c.text(at+w/2, y+14, "middle", "#fff", label(v))
+			}
+			at += w
+		}
+		c.text(labelWidth+width+6, y+14, "start", "#555", label(sum))
+	}
+	return c.close()
+}
+
 // Point is one point of [Scatter].
 type Point struct {
 	X, Y  float64
@@ -133,7 +175,7 @@ func Scatter(title, xName, yName string, points []Point) SVG {
 		c.text(left-6, y(vy)+4, "end", "#555", label(vy))
 	}
 	c.text(left+(chartWidth-left-20)/2, height-10, "middle", "#111", xName)
-	c.text(6, 12, "start", "#111", yName)
+	c.text(left+2, 10, "start", "#111", yName)
 	groups := groupsOf(points, func(p Point) string { return p.Group })
 	for _, p := range points {
 		if math.IsNaN(p.X) || math.IsNaN(p.Y) {

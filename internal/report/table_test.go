@@ -53,3 +53,17 @@ one note
 		t.Error("an unknown format was taken")
 	}
 }
+
+// Figures hold no number that is none, and no text that is markup.
+func TestFiguresAreSound(t *testing.T) {
+	nan := math.NaN()
+	for name, f := range map[string]SVG{
+		"bars":    Bars("t<b>", []Bar{{"a<script>", nan, nan, nan, ""}, {"b", 0.5, nan, 0.7, "g"}, {"c", 0.5, 0.4, 0.7, "g"}}, 1),
+		"stacks":  Stacks("t<b>", []string{"x<script>", "y"}, []Stack{{"a", []float64{1, 0}}, {"none", []float64{0, 0}}, {"nan", []float64{nan, 2}}}),
+		"scatter": Scatter("t<b>", "x", "y", []Point{{nan, 1, "a<script>"}, {3, 0.2, "b"}}),
+	} {
+		if s := string(f); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || strings.Contains(s, "<script>") || f.title() != "t&lt;b&gt;" || !strings.HasSuffix(s, "</svg>") {
+			t.Errorf("%s: %s", name, s)
+		}
+	}
+}
