@@ -27,6 +27,7 @@ const (
 	exitPending     = 5 // waiting for answers
 	exitBudget      = 6 // quota or budget
 	exitDisk        = 7 // disk or network
+	exitUnjudged    = 8 // check: nothing was found, but something could not be judged
 	exitInterrupted = 130
 )
 

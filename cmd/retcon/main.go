@@ -41,6 +41,7 @@ type cli struct {
 	Push     pushCmd     `cmd:"" help:"Upload a release to the hub and tag it with its version."`
 	Browse   browseCmd   `cmd:"" help:"List a release's rows, or show one with its gold sentences marked."`
 	Generate generateCmd `cmd:"" help:"Write stories, summaries or adaptations with a model, or import them."`
+	Check    checkCmd    `cmd:"" help:"Find where long stories contradict themselves, with both passages (ConStory-Checker)."`
 	Detect   detectCmd   `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
 	Score    scoreCmd    `cmd:"" help:"Score predictions."`
 	Human    humanCmd    `cmd:"" help:"A sample for people to answer as models do."`

@@ -110,6 +110,8 @@ func openAsker(e *env, cfg askerConfig, f modelFlags) (*asker, error) {
 		opts.Engine = a.batch
 	case cfg.engine == engineReplay:
 		opts.Engine = replay.New(nil)
+	case cfg.engine == engineStored:
+		opts.Engine = storedOnly{}
 	case cfg.engine == engineOpenAI || cfg.engine == engineModel:
 		server := openai.FromEnv(os.Getenv)
 		server.Models = opts.Models

@@ -22,6 +22,14 @@ type Section struct {
 	Figures  []SVG
 	Tables   []*Table
 	Passages []Passage
+	Links    []Link
+}
+
+// Link is a line of a list of pages beside this one.
+type Link struct {
+	Address string // relative
+	Text    string
+	Note    string
 }
 
 // Passage is a text with stretches highlighted.
@@ -89,7 +97,10 @@ figure { margin: 1rem 0; } figcaption { color: #333; font-size: .9rem; }
 {{end}}{{end}}{{range .Passages}}<h3>{{.Title}}</h3>
 <div class="passage">{{range .Parts}}{{if .Kind}}<mark class="{{.Kind}}">{{.Text}}</mark>{{else}}{{.Text}}{{end}}{{end}}</div>
 {{range .Notes}}<p class="note">{{.}}</p>
-{{end}}{{end}}</section>
+{{end}}{{end}}{{if .Links}}<ul>{{range .Links}}
+<li><a href="{{.Address}}">{{.Text}}</a> <span class="note">{{.Note}}</span></li>{{end}}
+</ul>
+{{end}}</section>
 {{end}}</body>
 </html>
 `))

@@ -467,3 +467,36 @@ func TestPrompts(t *testing.T) {
 		t.Errorf("%v: %+v", err, msgs)
 	}
 }
+
+// A plan's stand-ins are answers that every stage can read, so that it counts
+// all stages.
+func TestStandIn(t *testing.T) {
+	long := strings.Repeat(story+"\n\n", 6)
+	for _, cfg := range []Config{{Protocol: Staged}, {Protocol: Staged, Context: 1700}, {Protocol: Reference, Context: 1900}} {
+		plan := llm.NewPlan([]llm.Model{{Name: "m"}})
+		plan.StandIn = cfg.StandIn()
+		client, err := llm.New(llm.Options{Engine: plan, Models: []llm.Model{{Name: "m"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, cfg, client, long).Report
+		for _, s := range r.Status {
+			if s.Status != "ok" {
+				t.Errorf("%s %d: %+v", cfg.Protocol, cfg.Context, s)
+			}
+		}
+		bounds, err := cfg.Bounds(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := map[string]int{}
+		for _, s := range plan.Stages(nil, false) {
+			calls[s.Stage] = s.Calls
+		}
+		for _, b := range bounds {
+			if calls[b.Stage] > b.Calls || calls[b.Stage] == 0 {
+				t.Errorf("%s %d: %d calls of %s planned, at most %d", cfg.Protocol, cfg.Context, calls[b.Stage], b.Stage, b.Calls)
+			}
+		}
+	}
+}

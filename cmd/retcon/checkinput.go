@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform/check"
+)
+
+// checked is a story to judge, and where it comes from.
+type checked struct {
+	check.Text
+	where string
+	lines int // of the file before the story's first
+}
+
+// plainText says by its name that a file is one text.
+func plainText(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".txt", ".md", ".text", "":
+		return true
+	}
+	return false
+}
+
+// checkFiles are the files that paths name, in their order: a file itself; of a
+// workspace its latest stories; of any other folder a table of generated
+// stories, or else all texts and tables in it, by name. plain reports that all
+// of them are single texts.
+func checkFiles(paths []string) (files []string, plain bool, err error) {
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, false, &fetch.Error{Op: "open", Name: p, Kind: fetch.Input, Err: err}
+		}
+		if !info.IsDir() {
+			files = append(files, p)
+			continue
+		}
+		known, err := inputFile(p, generatedFile, "*.parquet", dedupDir+"/"+pipeline.RecordsFile, ingestDir+"/"+pipeline.RecordsFile, pipeline.RecordsFile)
+		if err == nil && filepath.Ext(known) != ".parquet" {
+			files = append(files, known)
+			continue
+		}
+		n := len(files)
+		err = filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+				return err
+			}
+			switch ext := strings.ToLower(filepath.Ext(path)); ext {
+			case ".txt", ".text", ".md", ".jsonl", ".ndjson", ".parquet", ".csv":
+				files = append(files, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, false, &fetch.Error{Op: "list", Name: p, Kind: fetch.Input, Err: err}
+		}
+		if len(files) == n {
+			return nil, false, withHint(exitInput, "name a text (.txt), a table (.jsonl, .csv, .parquet) or a workspace",
+				inputError(p, errors.New("there are no stories in this folder")))
+		}
+	}
+	return files, !slices.ContainsFunc(files, func(f string) bool { return !plainText(f) }), nil
+}
+
+// checkTexts reads the stories of files. Rows without a story are given to skip.
+func checkTexts(files []string, limit int, skip func(id, reason string)) iter.Seq2[checked, error] {
+	return func(yield func(checked, error) bool) {
+		seen := map[string]string{}
+		n := 0
+		emit := func(c checked, err error) bool {
+			if err == nil {
+				if before, twice := seen[c.ID]; twice {
+					err = inputError(c.where, fmt.Errorf("story %s stands in %s already", c.ID, before))
+				}
+				seen[c.ID] = c.where
+			}
+			n++
+			return yield(c, err) && err == nil && (limit <= 0 || n < limit)
+		}
+		for _, f := range files {
+			if plainText(f) {
+				if !emit(readPlain(f)) {
+					return
+				}
+				continue
+			}
+			for row, err := range tableRows(f) {
+				var c checked
+				reason := ""
+				if err == nil {
+					c, reason, err = checkedRow(row)
+				}
+				if err == nil && reason != "" {
+					skip(c.ID, reason)
+					continue
+				}
+				if !emit(c, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readPlain reads a file that is one story. Its id is the file's name.
+func readPlain(path string) (checked, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return checked{}, &fetch.Error{Op: "open", Name: path, Kind: fetch.Input, Err: err}
+	}
+	frozen := text.Freeze(text.Decode(data, "").Text)
+	story := text.Trim(frozen)
+	if story == "" {
+		return checked{}, inputError(path, errors.New("the file holds no text"))
+	}
+	lead := frozen[:strings.Index(frozen, story)]
+	name := filepath.ToSlash(filepath.Clean(path))
+	if filepath.IsAbs(path) {
+		name = filepath.Base(path) // no place of this machine gets into a record
+	}
+	return checked{Text: check.Text{ID: name, TextHash: schemas.HashText(story), Story: story, Title: filepath.Base(path)},
+		where: path, lines: strings.Count(lead, "\n")}, nil
+}
+
+// checkedRow reads a row of a table: a generated story (generated_story, or
+// what a published table calls it), a story (text) or a released row (story).
+// reason says why there is none.
+func checkedRow(row tableRow) (c checked, reason string, err error) {
+	get := func(names ...string) string {
+		for _, n := range names {
+			if v, ok := row.get(n); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	has := func(name string) bool { return slices.Contains(row.names, name) }
+	c = checked{where: row.where}
+	switch {
+	case has("generated_story"):
+		g := schemas.Generated{GeneratedID: get("generated_id"), PromptID: get("prompt_id"), ModelName: get("model_name", "model"), Language: get("language")}
+		if n, err := strconv.Atoi(strings.TrimSuffix(get("id"), ".0")); err == nil {
+			g.ID = n
+		} else if g.PromptID == "" {
+			g.PromptID = get("id")
+		}
+		if s, ok := row.get("generated_story"); ok {
+			g.GeneratedStory = &s
+		}
+		t, ok := check.TextOf(g)
+		if !ok || get("outcome") != "" && get("outcome") != "ok" {
+			reason = get("outcome")
+			if reason == "" || reason == "ok" {
+				reason = "no_story"
+			}
+			c.ID = get("generated_id", "prompt_id", "id")
+			return c, reason, nil
+		}
+		c.Text = t
+	case has("text") && has("story_id"):
+		c.Text = check.Text{ID: get("story_id"), Story: get("text"), Title: get("title"), Language: get("language")}
+		if get("kind") == schemas.KindQuery {
+			return c, "query", nil
+		}
+	case has("story"):
+		c.Text = check.Text{ID: get("example_id", "diagnostic_id", "story_id", "id"), Story: get("story"), Title: get("title"), Language: get("language"), Model: get("model_name")}
+	default:
+		return c, "", inputError(row.where, fmt.Errorf("no story in this row: want a column generated_story, text (with story_id) or story; it has %s", strings.Join(row.names, ", ")))
+	}
+	c.TextHash = schemas.HashText(c.Story)
+	switch {
+	case c.ID == "":
+		return c, "", inputError(row.where, errors.New("a story without an id"))
+	case strings.TrimSpace(c.Story) == "":
+		return c, "no_story", nil
+	case strings.ContainsAny(c.ID, "\t\n\r"):
+		return c, "", inputError(row.where, fmt.Errorf("id %q holds a tab or a newline", c.ID))
+	}
+	return c, "", nil
+}
