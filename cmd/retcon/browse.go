@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/retcon-bench/retcon/datasets"
@@ -97,10 +96,8 @@ func showRow(e *env, row schemas.Example) error {
 	}
 	open, closing := map[int]string{}, map[int]string{} // by sentence
 	mark := func(spans []schemas.Span, before, after, colour string) {
-		if f, ok := e.stdout.(*os.File); ok {
-			if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == "" {
-				before, after = colour+before, after+"\x1b[0m"
-			}
+		if colourful(e.stdout) {
+			before, after = colour+before, after+"\x1b[0m"
 		}
 		for _, s := range spans {
 			open[s.Sentence] += before

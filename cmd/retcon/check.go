@@ -457,7 +457,7 @@ func (r *checkRun) verdict() error {
 	what := strings.Join(r.Paths, ", ")
 	switch {
 	case r.plain && t.anchored > 0:
-		return &codedError{code: exitFound, err: fmt.Errorf("%s: %d contradictions", what, t.anchored)}
+		return &codedError{code: exitFound, err: fmt.Errorf("%s: %s", what, contradictions(t.anchored))}
 	case r.plain && t.failed > 0, !r.plain && t.judged == 0:
 		return withHint(exitUnjudged, "--ask-again asks once more about what was refused, cut or failed",
 			fmt.Errorf("%s: %d answers could not be used, so that nothing can be said about these categories: %s", what, t.failed, strings.Join(t.failures(), ", ")))

@@ -139,7 +139,7 @@ func (t *checkTally) table(skipped map[string]int) *report.Table {
 	if len(t.agree) > 0 {
 		columns = append(columns, "samples agree", "findings agree")
 	}
-	tab := &report.Table{Title: fmt.Sprintf("%d stories, judged by %s", t.stories, t.judge), Columns: columns}
+	tab := &report.Table{Title: fmt.Sprintf("%s, judged by %s", count(t.stories, "story", "stories"), t.judge), Columns: columns}
 	var all [6]int
 	total := schemas.CheckAgreement{}
 	for _, c := range schemas.Categories {
@@ -229,7 +229,7 @@ func printCheck(w io.Writer, from checked, rep schemas.CheckReport) error {
 			aside++
 		}
 	}
-	fmt.Fprintf(&b, "%s: %d words, judged by %s (%s): %d contradictions\n", printable(from.where), rep.Words, rep.Judge, rep.Protocol, n)
+	fmt.Fprintf(&b, "%s: %d words, judged by %s (%s): %s\n", printable(from.where), rep.Words, rep.Judge, rep.Protocol, contradictions(n))
 	line := func(e schemas.Evidence) int {
 		return 1 + from.lines + strings.Count(from.Story[:e.Spans[0].ByteStart], "\n")
 	}
@@ -256,7 +256,11 @@ func printCheck(w io.Writer, from checked, rep schemas.CheckReport) error {
 			fmt.Fprintf(&b, " (%d of %d samples)", f.Support, f.Asked)
 		}
 		b.WriteByte('\n')
-		side("first", "34", f.Fact)
+		if len(f.Contra.Spans) > 0 {
+			side("first", "34", f.Fact)
+		} else {
+			side("here", "34", f.Fact)
+		}
 		side("later", "31", f.Contra)
 		for _, s := range []string{f.Reasoning, f.Context} {
 			if s != "" {
@@ -294,6 +298,15 @@ func printCheck(w io.Writer, from checked, rep schemas.CheckReport) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func contradictions(n int) string { return count(n, "contradiction", "contradictions") }
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func colourful(w io.Writer) bool {
