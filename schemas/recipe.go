@@ -169,7 +169,7 @@ func DefaultRecipe() Recipe {
 			ShortMaxWords: 1199, LongMinWords: 1200, LongMaxWords: 3999,
 			ShortCorpora: []string{}, LongCorpora: []string{}, Controls: true, FewShot: 2, Quotas: []QuotaRecipe{},
 		},
-		Review:  ReviewRecipe{MinAnnotators: 3},
+		Review:  ReviewRecipe{MinAnnotators: 3, Gates: []GateRecipe{}},
 		Release: ReleaseRecipe{Authors: []string{}, Compression: "zstd", RowsPerShard: 10_000, Residue: []string{}},
 	}
 }
@@ -218,10 +218,21 @@ type ReviewRecipe struct {
 	MinAnnotators   int     `json:"min_annotators"`
 	AllowUnverified bool    `json:"allow_unverified"`
 	MinSeconds      float64 `json:"min_seconds"`
-	Recruitment     string  `json:"recruitment"`
-	Pay             string  `json:"pay"`
-	Ethics          string  `json:"ethics"`
-	Dates           string  `json:"dates"`
+	// Gates are further questions with known answers, beside the source stories
+	// that review export puts among the items. GatePass is the share that an
+	// annotator must answer right; 0 = all.
+	Gates       []GateRecipe `json:"gates"`
+	GatePass    float64      `json:"gate_pass"`
+	Recruitment string       `json:"recruitment"`
+	Pay         string       `json:"pay"`
+	Ethics      string       `json:"ethics"`
+	Dates       string       `json:"dates"`
+}
+
+// GateRecipe is a question with a known answer.
+type GateRecipe struct {
+	ExampleID string `json:"example_id"`
+	Valid     bool   `json:"valid"`
 }
 
 // ReleaseRecipe holds what the release step needs.

@@ -105,7 +105,7 @@ func printRelease(e *env, dir string, m schemas.Manifest) error {
 	for _, l := range m.Leaks {
 		leaks.Add(l.Config, value(l.AUC), value(l.Lower), value(l.Upper), fmt.Sprint(l.Judged), l.Why)
 	}
-	for _, t := range []*report.Table{stories, items, drops, leaks, files} {
+	for _, t := range []*report.Table{stories, items, drops, agreementTableOf(m.Agreement), leaks, files} {
 		if len(t.Rows) == 0 {
 			continue
 		}

@@ -54,7 +54,7 @@ type chain struct {
 
 	engine  string // who answers this run: rules, openai, batch or replay
 	asker   *asker
-	votes   string // file of people's votes
+	votes   []string // files of people's votes
 	closers []func() error
 	partial bool
 }

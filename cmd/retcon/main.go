@@ -34,6 +34,7 @@ type cli struct {
 	Dedup    dedupCmd    `cmd:"" help:"Remove exact, near and contained duplicates, with evidence."`
 	Make     makeCmd     `cmd:"" help:"Make plot holes whose every sentence is known (FlawedFictionsMaker)."`
 	Prompts  promptsCmd  `cmd:"" help:"Make story-writing prompts of four tasks from stories and queries (ConStory-Bench)."`
+	Review   reviewCmd   `cmd:"" help:"People's verdicts: items to judge, votes, agreement."`
 	Release  releaseCmd  `cmd:"" help:"Assemble splits and write the release folder."`
 	Verify   verifyCmd   `cmd:"" help:"Re-check a release: hashes, counts, schema, every span."`
 	Diff     diffCmd     `cmd:"" help:"Compare two releases row by row: what changed, and which version follows."`

@@ -22,7 +22,7 @@ import (
 
 type releaseCmd struct {
 	chainFlags
-	Votes string `help:"Votes of annotators (JSON Lines, see schemas/FORMAT.md): majorities decide items and gold sentences." placeholder:"FILE"`
+	Votes []string `help:"Votes of annotators (JSON Lines, CSV, or an export of Label Studio): majorities decide items and gold sentences. Repeat for several files." placeholder:"FILE" sep:"none"`
 
 	DisjointFrom []string `help:"Earlier release folder: prove that this one shares no source, or no plot hole, with it. Repeat for several." placeholder:"DIR" sep:"none"`
 }
@@ -145,7 +145,7 @@ type splitRow struct {
 
 // writeRows makes the chosen rows, a row at a time, ordered by config, split
 // and example id.
-func (c *chain) writeRows(ctx context.Context, out *pipeline.Output, rows []splits.Choice, rev *review) error {
+func (c *chain) writeRows(ctx context.Context, out *pipeline.Output, rows []splits.Choice, rev *reviewer) error {
 	drafts, err := pipeline.OpenIndex[schemas.Draft](c.ws.Step(makeDir))
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type verifyCmd struct {
 	Rebuild bool              `help:"Build the release again from the recipe in its manifest, offline, and compare rows and files."`
 	Corpus  map[string]string `help:"With --rebuild: where a corpus lies, as for build." placeholder:"NAME=PATH" mapsep:"none"`
 	Earlier map[string]string `help:"With --rebuild: what the recipe deduplicates against, as build's --against." placeholder:"NAME=PATH" mapsep:"none"`
-	Votes   string            `help:"With --rebuild: the votes the release was made with." placeholder:"FILE"`
+	Votes   []string          `help:"With --rebuild: the votes the release was made with." placeholder:"FILE" sep:"none"`
 	Answers string            `help:"With --rebuild: the store of the model's answers (WORK/answers.db)." placeholder:"FILE"`
 	Workers int               `help:"With --rebuild: records worked on at a time." default:"${workers}"`
 }
@@ -55,7 +55,7 @@ func (cmd *verifyCmd) Run(e *env) error {
 			return err
 		}
 	}
-	if !cmd.Rebuild && (len(cmd.Corpus) > 0 || len(cmd.Earlier) > 0 || cmd.Votes != "" || cmd.Answers != "") {
+	if !cmd.Rebuild && (len(cmd.Corpus) > 0 || len(cmd.Earlier) > 0 || len(cmd.Votes) > 0 || cmd.Answers != "") {
 		return usagef("--corpus, --earlier, --votes and --answers are for --rebuild")
 	}
 	rep, err := datasets.VerifyWith(e.ctx, cmd.Dir, checks)

@@ -3,55 +3,67 @@
 package main
 
 import (
-	"fmt"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
+	"iter"
+	"os"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/internal/review"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/scoring"
 	"github.com/retcon-bench/retcon/transform/flawed"
 )
 
-// review applies people's votes to drafts, by the rules of human verification:
+// reviewer applies people's votes to drafts, by the rules of human verification:
 // an item is accepted when strictly more than half of at least min_annotators
 // say that it is valid; its gold sets are majorities by sentence.
-type review struct {
+type reviewer struct {
 	panel   scoring.Panel
 	votes   map[string]scoring.ItemVotes // by the patched row's example_id
 	allowed bool                         // unverified items go on
 	engine  string
 }
 
-// openReview reads the votes of --votes. Votes on unknown items or on another
-// text are set aside and counted, never used.
-func (c *chain) openReview() (*review, error) {
-	r := &review{allowed: c.recipe.Review.AllowUnverified, engine: c.recipe.Make.Engine, votes: map[string]scoring.ItemVotes{}}
-	if c.votes == "" {
+// openReview reads the votes of --votes for the workspace's drafts.
+func (c *chain) openReview() (*reviewer, error) {
+	return openReviewer(c.env, c.recipe, c.votes, pipeline.Records[schemas.Draft](c.ws.Step(makeDir)))
+}
+
+// openReviewer counts votes. Those on unknown items or on another text, too fast
+// ones and those of annotators who failed the gates are set aside and counted,
+// never used.
+func openReviewer(e *env, recipe schemas.Recipe, files []string, drafts iter.Seq2[schemas.Draft, error]) (*reviewer, error) {
+	r := &reviewer{allowed: recipe.Review.AllowUnverified, engine: recipe.Make.Engine, votes: map[string]scoring.ItemVotes{}}
+	if len(files) == 0 {
 		return r, nil
 	}
-	hashes := map[string]string{}
-	for d, err := range pipeline.Records[schemas.Draft](c.ws.Step(makeDir)) {
+	hashes, gates := map[string]string{}, map[string]bool{}
+	for d, err := range drafts {
 		if err != nil {
 			return nil, err
 		}
 		if d.Patched != nil {
 			hashes[schemas.ExampleID(d.MatchID, schemas.VariantPatched)] = d.Patched.TextHash
+			gates[review.GateID(d)] = false
 		}
 	}
-	var votes []schemas.Vote
-	for v, err := range pipeline.ReadLines[schemas.Vote](c.votes) {
-		if err != nil {
-			return nil, fmt.Errorf("votes: %w", err)
-		}
-		votes = append(votes, v)
+	for _, g := range recipe.Review.Gates {
+		gates[g.ExampleID] = g.Valid
+	}
+	votes, err := readVotes(e, files)
+	if err != nil {
+		return nil, err
 	}
 	r.panel = scoring.CountVotes(votes, scoring.VoteRules{
-		MinVotes: c.recipe.Review.MinAnnotators, MinSeconds: c.recipe.Review.MinSeconds,
+		MinVotes: recipe.Review.MinAnnotators, MinSeconds: recipe.Review.MinSeconds,
+		Gates: gates, GatePass: recipe.Review.GatePass,
 		TextHash: func(id string) (string, bool) { h, ok := hashes[id]; return h, ok },
 	})
 	for _, a := range r.panel.SetAside {
-		c.log.Warn("vote set aside", "item", a.Vote.ExampleID, "annotator", a.Vote.Annotator, "reason", a.Reason)
+		e.log.Warn("vote set aside", "item", a.Vote.ExampleID, "annotator", a.Vote.Annotator, "reason", a.Reason)
 	}
 	for _, iv := range r.panel.Items {
 		r.votes[iv.ExampleID] = iv
@@ -61,7 +73,7 @@ func (c *chain) openReview() (*review, error) {
 
 // judge says who stands behind a draft, with its gold as people left it, or why
 // it is set aside.
-func (r *review) judge(d schemas.Draft) (schemas.Draft, string, *schemas.Dropped) {
+func (r *reviewer) judge(d schemas.Draft) (schemas.Draft, string, *schemas.Dropped) {
 	drop := func(reason, detail string) (schemas.Draft, string, *schemas.Dropped) {
 		return d, "", &schemas.Dropped{ID: d.MatchID, Stage: "splits", Reason: reason, Detail: detail}
 	}
@@ -90,8 +102,15 @@ func (r *review) judge(d schemas.Draft) (schemas.Draft, string, *schemas.Dropped
 		return drop("no_gold_left", "the annotators found no sentence of one side right")
 	}
 	d.Difficulty = flawed.Difficulty(&d)
+	if b := iv.Ballot(); b.Yes+b.No < crowd {
+		return d, schemas.VerifiedAuthor, nil
+	}
 	return d, schemas.VerifiedCrowd, nil
 }
+
+// crowd is how many annotators make an item's verification "crowd"; below, as
+// far as the recipe allows, it is "author".
+const crowd = 3
 
 // keep leaves the gold sentences that the annotators' majority finds right.
 func keep(gold []schemas.GoldSentence, iv scoring.ItemVotes, side scoring.Side) []schemas.GoldSentence {
@@ -111,7 +130,7 @@ func keep(gold []schemas.GoldSentence, iv scoring.ItemVotes, side scoring.Side) 
 // agreement is the record for manifest and card: of the items shown to people,
 // how many were kept, and how far people agreed. Both counts are over items
 // that the Maker still holds.
-func (r *review) agreement() schemas.Agreement {
+func (r *reviewer) agreement() schemas.Agreement {
 	kept := 0
 	for _, iv := range r.panel.Items {
 		if r.panel.Accept(iv) == scoring.Accepted {
@@ -122,7 +141,7 @@ func (r *review) agreement() schemas.Agreement {
 }
 
 // count is what people said of a row, beside what the judge said.
-func (r *review) count(e *schemas.Example) {
+func (r *reviewer) count(e *schemas.Example) {
 	iv, ok := r.votes[e.ExampleID]
 	if !ok {
 		return
@@ -134,20 +153,29 @@ func (r *review) count(e *schemas.Example) {
 	e.Votes.Annotators, e.Votes.Valid = b.Yes+b.No+b.CannotSay, b.Yes
 }
 
-// votesInput names the votes file as an input of the splits step.
+// votesInput names the files of votes as inputs of the splits step.
 func (c *chain) votesInput() ([]schemas.NamedHash, error) {
-	if c.votes == "" {
-		return nil, nil
-	}
-	for f, err := range fetch.Walk(c.ctx, c.votes, fetch.Limits{}) {
+	var in []schemas.NamedHash
+	for _, name := range c.votes {
+		sum, err := sumFile(name)
 		if err != nil {
 			return nil, err
 		}
-		sum, _, err := fetch.Sum(f)
-		if err != nil {
-			return nil, err
-		}
-		return []schemas.NamedHash{{Name: "votes", SHA256: sum}}, nil
+		in = append(in, schemas.NamedHash{Name: "votes", SHA256: sum})
 	}
-	return nil, io.ErrUnexpectedEOF
+	return in, nil
+}
+
+// sumFile is the SHA-256 of a file, in hex.
+func sumFile(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", &fetch.Error{Op: "open", Name: name, Kind: fetch.Input, Err: err}
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", &fetch.Error{Op: "read", Name: name, Kind: fetch.Input, Err: err}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
