@@ -588,6 +588,9 @@ func (t *flatTable) predictions(o scoring.ReadOptions, yield func(schemas.Predic
 		if wrong != nil {
 			return yield(schemas.Prediction{}, &scoring.LineError{Name: o.Name, Line: n, Err: wrong}), nil
 		}
+		if o.At != nil {
+			*o.At = n
+		}
 		if p.Model == "" {
 			p.Model = o.Model
 		}

@@ -31,6 +31,9 @@ type Options struct {
 	Scorers []Scorer // empty = [Default] alone
 	Allow   Allow
 	Workers int // goroutines that judge; 0 = GOMAXPROCS
+	// Where, unless nil, names the place of the prediction read last, for
+	// errors; else they count predictions.
+	Where func() string
 }
 
 // Binding counts how predictions fit the key.
@@ -197,6 +200,13 @@ func (e *evaluator) note(problem, what string) {
 	}
 }
 
+func (e *evaluator) where(n int) string {
+	if e.o.Where != nil {
+		return e.o.Where()
+	}
+	return fmt.Sprintf("prediction %d", n)
+}
+
 func (e *evaluator) read(preds iter.Seq2[schemas.Prediction, error], jobs chan<- []job) error {
 	var batch []job
 	var run *runSheet
@@ -214,7 +224,7 @@ func (e *evaluator) read(preds iter.Seq2[schemas.Prediction, error], jobs chan<-
 		it := e.key.byID[p.ExampleID]
 		if it == nil {
 			e.outside.Unknown++
-			e.note("unknown", fmt.Sprintf("%s (prediction %d)", p.ExampleID, n))
+			e.note("unknown", fmt.Sprintf("%s (%s)", p.ExampleID, e.where(n)))
 			continue
 		}
 		if r := (Run{p.Model, p.Prompt}); run == nil || run.run != r {
@@ -224,12 +234,12 @@ func (e *evaluator) read(preds iter.Seq2[schemas.Prediction, error], jobs chan<-
 			}
 		}
 		if len(run.samples) >= maxSamples && run.byNum[p.Sample] == nil {
-			return fmt.Errorf("prediction %d: %s has more than %d sample numbers: is sample a row number?", n, run.run, maxSamples)
+			return fmt.Errorf("%s: %s has more than %d sample numbers: is sample a row number?", e.where(n), run.run, maxSamples)
 		}
 		s := run.sample(p.Sample, len(e.key.items), len(e.o.Scorers))
 		if s.filled[it.pos] {
 			run.binding.Doubled++
-			e.note("doubled", fmt.Sprintf("%s of %s (prediction %d)", p.ExampleID, run.run, n))
+			e.note("doubled", fmt.Sprintf("%s of %s (%s)", p.ExampleID, run.run, e.where(n)))
 			continue
 		}
 		s.filled[it.pos] = true
@@ -239,11 +249,11 @@ func (e *evaluator) read(preds iter.Seq2[schemas.Prediction, error], jobs chan<-
 		} else if p.TextHash != it.TextHash {
 			j.stale = true
 			run.binding.Stale++
-			e.note("stale", fmt.Sprintf("%s of %s (prediction %d)", p.ExampleID, run.run, n))
+			e.note("stale", fmt.Sprintf("%s of %s (%s)", p.ExampleID, run.run, e.where(n)))
 		}
 		if other(p.Release, e.key.Release) || other(p.Digest, e.key.Digest) {
 			run.binding.Release++
-			e.note("release", fmt.Sprintf("%s of %s names %s", p.ExampleID, run.run, strings.TrimSpace(p.Release+" "+p.Digest)))
+			e.note("release", fmt.Sprintf("%s of %s (%s) names %s", p.ExampleID, run.run, e.where(n), strings.TrimSpace(p.Release+" "+p.Digest)))
 		}
 		run.binding.Bound++
 		batch = append(batch, j)

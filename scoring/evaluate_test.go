@@ -62,7 +62,7 @@ func TestBinding(t *testing.T) {
 		{"unknown", append(with(func(*schemas.Prediction) {}), pred("rc-xyz", "error")), "1 of rows that test does not hold (another config or release?): rc-xyz (prediction 4)", Allow{Unknown: true}, Binding{Rows: 3, Bound: 3, Unknown: 1, Unchecked: 3}, "0.667"},
 		{"doubled", append(with(func(*schemas.Prediction) {}), pred("rc-mill", "consistent")), "has one already (number repeats as samples): rc-mill of m, cot (prediction 4)", Allow{Doubled: true}, Binding{Rows: 3, Bound: 3, Doubled: 1, Unchecked: 3}, "0.667"},
 		{"stale", with(func(p *schemas.Prediction) { p.TextHash = schemas.HashText("other") }), "text_hash differs): rc-mill of m, cot (prediction 1)", Allow{Stale: true}, Binding{Rows: 3, Bound: 3, Stale: 1, Unchecked: 2}, "0.333"},
-		{"another digest", with(func(p *schemas.Prediction) { p.Digest = "d2" }), "another version of the data than mill@1.0.0 d1: rc-mill of m, cot names d2", Allow{Release: true}, Binding{Rows: 3, Bound: 3, Release: 1, Unchecked: 3}, "0.667"},
+		{"another digest", with(func(p *schemas.Prediction) { p.Digest = "d2" }), "another version of the data than mill@1.0.0 d1: rc-mill of m, cot (prediction 1) names d2", Allow{Release: true}, Binding{Rows: 3, Bound: 3, Release: 1, Unchecked: 3}, "0.667"},
 		{"another release", with(func(p *schemas.Prediction) { p.Release = "mill@2.0.0" }), "names mill@2.0.0", Allow{Release: true}, Binding{Rows: 3, Bound: 3, Release: 1, Unchecked: 3}, "0.667"},
 		{"a sample of one row alone", append(slices.Clone(good), func() schemas.Prediction { p := pred("rc-mill", "error"); p.Sample = 1; return p }()), "2 of 6 rows have none", Allow{Missing: true}, Binding{Rows: 6, Bound: 4, Missing: 2, Unchecked: 4}, "0.500"},
 	} {
@@ -279,6 +279,8 @@ func TestBadLines(t *testing.T) {
 	line := string(oneAnswer(t)[FormatPredictions])
 	in := "\ufeff" + line + "\n" + `{"example_id":"rc-two","label":"yes","outcome":"ok"}` + "\n" + `{"example_id":` + "\n" +
 		`{"example_id":"rc-two","outcome":"ok"}` + "\n" + `{"label":"error"}` + "\n" + `{"example_id":"rc-two","lable":"error"}` + "\n" +
+		`{"example_id":"rc-two","label":"error","error_sentences":[3,null]}` + "\n" + `{"example_id":"rc-two","label":"error","error_lines":"one"}` + "\n" +
+		`{"example_id":"rc-two","label":"error","completion_tokens":2147483648}` + "\n" +
 		`{"example_id":"rc-clean","model":"m","prompt":"cot","label":"consistent"}` // no line end
 	var errs []string
 	n := 0
@@ -294,7 +296,10 @@ func TestBadLines(t *testing.T) {
 		`p.jsonl:4: unexpected EOF`,
 		`p.jsonl:5: rc-two has no label, but its outcome "ok" says that it was answered`,
 		`p.jsonl:6: no example_id`,
-		`p.jsonl:7: json: unknown field "lable"`,
+		`p.jsonl:7: unknown field "lable"`,
+		`p.jsonl:8: error_sentences has a null among its elements`,
+		`p.jsonl:9: error_lines is a JSON string, want a list`,
+		`p.jsonl:10: 2147483648 is no number of tokens, as rc-two has it`,
 	}
 	if n != 2 || !slices.Equal(errs, want) {
 		t.Errorf("%d read, errors\n%s\nwant\n%s", n, strings.Join(errs, "\n"), strings.Join(want, "\n"))
@@ -307,7 +312,7 @@ func TestBadLines(t *testing.T) {
 		t.Errorf("the first bad line: %v", err)
 	}
 	ev, err := Evaluate(key, read(), Options{Allow: Allow{Missing: true, Bad: true}})
-	if err != nil || ev.Binding.Bad != 5 || ev.Binding.Missing != 1 {
+	if err != nil || ev.Binding.Bad != 8 || ev.Binding.Missing != 1 {
 		t.Errorf("allowed: %v, %+v", err, ev)
 	}
 
@@ -320,7 +325,8 @@ func TestBadLines(t *testing.T) {
 		"": "no predictions", " \n": "no predictions", "PAR1....": "Parquet", "example_id,label\n": "name the format", `{"a":1}`: "name the format",
 		`{"version":2,"status":"success","eval":{"model":"m"},"samples":[{"id":`: "unexpected EOF",
 		`{"version":2,"status":"success","eval":{"model":"m"}}`:                  "no samples",
-		"PK\x03\x04nonsense": "zip",
+		"PK\x03\x04nonsense": "zip", "[{}]": "array", "\x1f\x8b\x08": "unpack", "\xff\xfe{": "UTF-16",
+		`{"version":2,"status":"success","eval":{"model":"m"},"samples":[{"id":"rc-mill","output":{"choices":"x"}}]}`: "1: output.choices is a JSON string, want a list",
 	} {
 		_, err := Evaluate(key, ReadPredictions(strings.NewReader(in), ReadOptions{}), Options{})
 		if err == nil || !strings.Contains(err.Error(), say) {

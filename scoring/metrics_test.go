@@ -228,9 +228,9 @@ func TestMatchesCounted(t *testing.T) {
 }
 
 func TestDimensions(t *testing.T) {
-	kind, sub := "continuity", "appearance_mismatches"
+	kind, sub, severity := "continuity", "appearance_mismatches", "harmless"
 	pos := millRow()
-	pos.FlawKind, pos.FlawSubtype, pos.Words = &kind, &sub, 1200
+	pos.FlawKind, pos.FlawSubtype, pos.Severity, pos.Words = &kind, &sub, &severity, 1200
 	pos.Difficulty = &schemas.Difficulty{Words: 250, Supports: 2, Sites: 1, Voice: "narrator"}
 	neg := row("rc-clean", "clean", millStory, nil, nil)
 	neg.Words = 1199
@@ -241,7 +241,7 @@ func TestDimensions(t *testing.T) {
 		vs = append(vs, Default.Judge(it, &p))
 	}
 	for name, want := range map[string]string{
-		"length": "800-1199 words:1 1200-1999 words:0", "kind": "continuity:0", "subtype": "appearance_mismatches:0", "class": "",
+		"length": "800-1199 words:1 1200-1999 words:0", "kind": "continuity:0", "severity": "harmless:0", "subtype": "appearance_mismatches:0", "class": "",
 		"distance": "250-499 words:0", "supports": "2:0", "sites": "under 2:0", "explicit": "inferred:0", "voice": "narrator:0",
 		"importance": "", "negative": "original:1", "verification": "", "corpus": "",
 	} {
@@ -257,8 +257,8 @@ func TestDimensions(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if len(Dimensions) != 13 {
-		t.Errorf("%d dimensions, 13 tested", len(Dimensions))
+	if len(Dimensions) != 14 {
+		t.Errorf("%d dimensions, 14 tested", len(Dimensions))
 	}
 }
 

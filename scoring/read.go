@@ -6,11 +6,13 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -51,6 +53,44 @@ type ReadOptions struct {
 	Name   string // of the file, for errors
 	// Model and Prompt stand in where the file does not say.
 	Model, Prompt string
+	// At, unless nil, is set before each prediction to its line, as in
+	// [LineError], so that a reader can say where it stands.
+	At *int
+}
+
+func (o ReadOptions) at(n int) {
+	if o.At != nil {
+		*o.At = n
+	}
+}
+
+// jsonFault says in words of the data what the decoder says in words of Go.
+func jsonFault(err error) error {
+	var t *json.UnmarshalTypeError
+	if !errors.As(err, &t) {
+		if msg, ok := strings.CutPrefix(err.Error(), "json: "); ok {
+			return errors.New(msg)
+		}
+		return err
+	}
+	typ := t.Type
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	want := "another value"
+	switch typ.Kind() {
+	case reflect.Slice:
+		want = "a list"
+	case reflect.String:
+		want = "a string"
+	case reflect.Int:
+		want = "a whole number"
+	case reflect.Float64:
+		want = "a number"
+	case reflect.Struct:
+		want = "an object"
+	}
+	return fmt.Errorf("%s is a JSON %s, want %s", cmp.Or(t.Field, "the line"), t.Value, want)
 }
 
 // LineError is a line (or a sample of a log) that cannot be read. The reader
@@ -128,6 +168,12 @@ func DetectFormat(head []byte) (Format, error) {
 		return FormatInspect, nil
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return "", errors.New("this is Parquet, not JSON Lines")
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")), bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")):
+		return "", errors.New("this is compressed: unpack it first")
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return "", errors.New("this is UTF-16: save it as UTF-8")
+	case bytes.HasPrefix(bytes.TrimSpace(head), []byte("[")):
+		return "", errors.New("this is a JSON array: write one object a line")
 	}
 	line := bytes.TrimSpace(head)
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
@@ -205,16 +251,20 @@ func readPredictionLines(br *bufio.Reader, o ReadOptions, yield yieldFunc) {
 			err = CheckPrediction(&p)
 		}
 		if err != nil {
-			return yield(schemas.Prediction{}, &LineError{o.Name, n, err})
+			return yield(schemas.Prediction{}, &LineError{o.Name, n, jsonFault(err)})
 		}
 		last = p
 		fill(&p, o)
+		o.at(n)
 		return yield(p, nil)
 	})
 	if fatal != nil {
 		yield(schemas.Prediction{}, fatal)
 	}
 }
+
+// maxTokens bounds the tokens of one answer.
+const maxTokens = 1 << 30
 
 // CheckPrediction refuses a record that contradicts itself: no id, a label that
 // is none, an answer without a label, negative counts. Readers of other formats
@@ -229,8 +279,11 @@ func CheckPrediction(p *schemas.Prediction) error {
 		return fmt.Errorf("%s has no label, but its outcome %q says that it was answered", p.ExampleID, p.Outcome)
 	case p.Sample < 0:
 		return fmt.Errorf("sample %d of %s is negative", p.Sample, p.ExampleID)
-	case p.PromptTokens < 0 || p.CompletionTokens < 0 || p.ReasoningTokens < 0:
-		return fmt.Errorf("a token count of %s is negative", p.ExampleID)
+	}
+	for _, n := range [3]int{p.PromptTokens, p.CompletionTokens, p.ReasoningTokens} {
+		if n < 0 || n > maxTokens {
+			return fmt.Errorf("%d is no number of tokens, as %s has it", n, p.ExampleID)
+		}
 	}
 	return nil
 }
@@ -251,9 +304,13 @@ func readLines(br *bufio.Reader, o ReadOptions, read func([]byte) ([]schemas.Pre
 		if err == nil {
 			ps, err = read(line)
 		}
-		if err != nil {
-			return yield(schemas.Prediction{}, &LineError{o.Name, n, err})
+		for i := range ps {
+			err = cmp.Or(err, CheckPrediction(&ps[i]))
 		}
+		if err != nil {
+			return yield(schemas.Prediction{}, &LineError{o.Name, n, jsonFault(err)})
+		}
+		o.at(n)
 		for i := range ps {
 			fill(&ps[i], o)
 			if !yield(ps[i], nil) {
@@ -525,13 +582,22 @@ func readInspectJSON(r io.Reader, o ReadOptions, yield yieldFunc) {
 			}
 			for n := 1; dec.More(); n++ {
 				var s inspectSample
-				if err := dec.Decode(&s); err != nil {
+				err := dec.Decode(&s)
+				var wrongType *json.UnmarshalTypeError
+				if err != nil && !errors.As(err, &wrongType) {
 					// Past a syntax error nothing can be read.
 					fail(fmt.Errorf("sample %d: %w", n, err))
 					return
 				}
-				p, err := s.prediction(ev)
+				var p schemas.Prediction
 				if err != nil {
+					err = jsonFault(err)
+				} else if p, err = s.prediction(ev); err == nil {
+					err = CheckPrediction(&p)
+				}
+				o.at(n)
+				if err != nil {
+					p = schemas.Prediction{}
 					err = &LineError{o.Name, n, err}
 				} else {
 					fill(&p, o)
@@ -618,10 +684,13 @@ func readInspectZip(r io.Reader, o ReadOptions, yield yieldFunc) {
 		var p schemas.Prediction
 		err := decode(f, &s)
 		if err == nil {
-			p, err = s.prediction(header.Eval)
+			if p, err = s.prediction(header.Eval); err == nil {
+				err = CheckPrediction(&p)
+			}
 		}
+		o.at(n + 1)
 		if err != nil {
-			err = &LineError{o.Name, n + 1, fmt.Errorf("%s: %w", f.Name, err)}
+			err = &LineError{o.Name, n + 1, fmt.Errorf("%s: %w", f.Name, jsonFault(err))}
 			p = schemas.Prediction{}
 		} else {
 			fill(&p, o)

@@ -4,6 +4,9 @@ package scoring
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -24,7 +27,38 @@ func parsePrediction(line []byte, p, last *schemas.Prediction) error {
 		return nil
 	}
 	*p = schemas.Prediction{}
-	return schemas.ParseLine(line, p)
+	if err := schemas.ParseLine(line, p); err != nil {
+		return err
+	}
+	return noNulls(line)
+}
+
+// noNulls refuses lists with a null among their elements, which the decoder
+// would take for an empty quote, or for sentence 0.
+func noNulls(line []byte) error {
+	if !bytes.Contains(line, []byte("null")) {
+		return nil
+	}
+	var p struct {
+		ErrorLines            []*string `json:"error_lines"`
+		ContradictedLines     []*string `json:"contradicted_lines"`
+		ErrorSentences        []*int    `json:"error_sentences"`
+		ContradictedSentences []*int    `json:"contradicted_sentences"`
+	}
+	if err := json.Unmarshal(line, &p); err != nil {
+		return err
+	}
+	switch {
+	case slices.Contains(p.ErrorLines, nil):
+		return errors.New("error_lines has a null among its elements")
+	case slices.Contains(p.ContradictedLines, nil):
+		return errors.New("contradicted_lines has a null among its elements")
+	case slices.Contains(p.ErrorSentences, nil):
+		return errors.New("error_sentences has a null among its elements")
+	case slices.Contains(p.ContradictedSentences, nil):
+		return errors.New("contradicted_sentences has a null among its elements")
+	}
+	return nil
 }
 
 type scanner struct {
@@ -74,13 +108,13 @@ func (s *scanner) prediction(p, last *schemas.Prediction) bool {
 		case "label":
 			field, ok = 8, s.shared(&p.Label, last.Label)
 		case "error_lines":
-			field, ok = 9, s.strings(&p.ErrorLines)
+			field, ok = 9, list(s, &p.ErrorLines, s.string)
 		case "contradicted_lines":
-			field, ok = 10, s.strings(&p.ContradictedLines)
+			field, ok = 10, list(s, &p.ContradictedLines, s.string)
 		case "error_sentences":
-			field, ok = 11, s.ints(&p.ErrorSentences)
+			field, ok = 11, list(s, &p.ErrorSentences, s.int)
 		case "contradicted_sentences":
-			field, ok = 12, s.ints(&p.ContradictedSentences)
+			field, ok = 12, list(s, &p.ContradictedSentences, s.int)
 		case "explanation":
 			field, ok = 13, s.string(&p.Explanation)
 		case "confidence":
@@ -259,50 +293,23 @@ func (s *scanner) escaped(dst *string) bool {
 	return false
 }
 
-func (s *scanner) strings(dst *[]string) bool {
+// list reads a list of what elem reads. A null among the elements is left to
+// the slow path.
+func list[T any](s *scanner, dst *[]T, elem func(*T) bool) bool {
 	if s.null() {
 		return true
 	}
 	if !s.byte('[') {
 		return false
 	}
-	*dst = []string{}
+	*dst = []T{}
 	s.space()
 	if s.byte(']') {
 		return true
 	}
 	for {
-		var v string
-		if !s.string(&v) {
-			return false
-		}
-		*dst = append(*dst, v)
-		s.space()
-		if s.byte(']') {
-			return true
-		}
-		if !s.byte(',') {
-			return false
-		}
-		s.space()
-	}
-}
-
-func (s *scanner) ints(dst *[]int) bool {
-	if s.null() {
-		return true
-	}
-	if !s.byte('[') {
-		return false
-	}
-	*dst = []int{}
-	s.space()
-	if s.byte(']') {
-		return true
-	}
-	for {
-		var v int
-		if !s.int(&v) {
+		var v T
+		if s.null() || !elem(&v) {
 			return false
 		}
 		*dst = append(*dst, v)

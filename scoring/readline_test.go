@@ -16,7 +16,7 @@ func FuzzParsePrediction(f *testing.F) {
 		`{}`, ` { "example_id" : "a" , "sample" : 3 } `,
 		`{"example_id":"a","label":"error","outcome":"ok","error_lines":["x","y\u00e9\n"],"contradicted_lines":[],"error_sentences":[0,-1,22],"contradicted_sentences":null,"confidence":0.25,"raw":"a \"b\" \ud83d\ude00"}`,
 		`{"sample":01}`, `{"sample":1.0}`, `{"sample":1e2}`, `{"sample":-0}`, `{"confidence":-1.50}`, `{"confidence":1e400}`, `{"confidence":.5}`, `{"confidence":1.}`,
-		`{"Example_ID":"a"}`, `{"label":"x","label":"y"}`, `{"raw":null,"error_lines":[null]}`, `{"error_sentences":[1,]}`, `{"raw":"\ud800"}`,
+		`{"Example_ID":"a"}`, `{"label":"x","label":"y"}`, `{"raw":null,"error_lines":[null]}`, `{"error_sentences":[null,1]}`, `{"error_sentences":[1,]}`, `{"raw":"\ud800"}`,
 		`{"raw":"a` + "\t" + `"}`, `{"raw":"\x"}`, `{"other":1}`, `{} {}`, `[]`, `{"sample":9999999999999999999}`, `{"raw":"` + "\xff" + `"}`, `{"sample":nullx}`,
 	} {
 		f.Add([]byte(s))
@@ -24,6 +24,9 @@ func FuzzParsePrediction(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var want, got schemas.Prediction
 		wantErr := schemas.ParseLine(line, &want)
+		if wantErr == nil {
+			wantErr = noNulls(line)
+		}
 		gotErr := parsePrediction(line, &got, &schemas.Prediction{Label: "error", Model: "m"})
 		if (wantErr == nil) != (gotErr == nil) {
 			t.Fatalf("%q: ParseLine says %v, parsePrediction %v", line, wantErr, gotErr)

@@ -206,9 +206,22 @@ func (cmd *rereviewImportCmd) Run(e *env) error {
 
 // readAll reads files of predictions one after the other.
 func readAll(e *env, names []string, form scoring.Format) iter.Seq2[schemas.Prediction, error] {
+	return readAt(e, names, form, new(place))
+}
+
+// place is where the prediction read last stands.
+type place struct {
+	file string
+	line int
+}
+
+func (p *place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+
+func readAt(e *env, names []string, form scoring.Format, at *place) iter.Seq2[schemas.Prediction, error] {
 	return func(yield func(schemas.Prediction, error) bool) {
 		for _, name := range names {
-			for p, err := range readPredictions(name, form) {
+			at.file = name
+			for p, err := range readPredictions(scoring.ReadOptions{Name: name, Format: form, At: &at.line}) {
 				if err == nil {
 					err = e.ctx.Err()
 				}

@@ -77,7 +77,9 @@ func (cmd *scoreCmd) Run(e *env) error {
 	draws := scoring.Resampling{N: cmd.Resamples, Seed: cmd.Seed}
 	var sums []scoring.Report
 	for _, key := range keys {
-		ev, err := scoring.Evaluate(key, ofConfig(keys, key, readAll(e, cmd.Pred, scoring.Format(cmd.Format))), opt)
+		var at place
+		opt.Where = at.String
+		ev, err := scoring.Evaluate(key, ofConfig(keys, key, readAt(e, cmd.Pred, scoring.Format(cmd.Format), &at)), opt)
 		if err != nil {
 			var bind *scoring.BindError
 			if errors.As(err, &bind) {
@@ -161,8 +163,8 @@ func ofConfig(keys []*scoring.Key, key *scoring.Key, preds iter.Seq2[schemas.Pre
 }
 
 // readPredictions reads one file of predictions, whatever its form.
-func readPredictions(name string, form scoring.Format) iter.Seq2[schemas.Prediction, error] {
-	opt := scoring.ReadOptions{Format: form, Name: name}
+func readPredictions(opt scoring.ReadOptions) iter.Seq2[schemas.Prediction, error] {
+	name := opt.Name
 	if datasets.IsParquet(name) {
 		return datasets.ReadPredictions(name, opt)
 	}
