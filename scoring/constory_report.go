@@ -51,6 +51,14 @@ func judgeName(judge, protocol string) string {
 	return judge
 }
 
+// ModelInfo says what kind of system a model is, for the groups of table 3 and
+// the families of figure B1.
+type ModelInfo struct {
+	Name   string `json:"name"`
+	Class  string `json:"class"`  // one of [schemas.ModelClasses], or empty
+	Family string `json:"family"` // or empty
+}
+
 // ModelReport is one model's stories under one judge.
 type ModelReport struct {
 	ModelInfo

@@ -63,6 +63,9 @@ type Bar struct {
 	Value     float64
 	Low, High float64
 	Group     string // bars of one group share a colour
+	// Pale makes the colour lighter, from 0 (full) to 1: for the order within a
+	// group.
+	Pale float64
 }
 
 // Bars draws horizontal bars from 0 to top; top 0 means the largest value.
@@ -94,7 +97,8 @@ func Bars(title string, bars []Bar, top float64) SVG {
 			c.text(labelWidth+4, y+14, "start", "#555", "n/a")
 			continue
 		}
-		fmt.Fprintf(&c, `<rect x="%d" y="%s" width="%s" height="16" fill="%s"/>`, labelWidth, num(y+2), num(x(b.Value)-labelWidth), palette[slices.Index(groups, b.Group)%len(palette)])
+		fmt.Fprintf(&c, `<rect x="%d" y="%s" width="%s" height="16" fill="%s" fill-opacity="%s"/>`, labelWidth, num(y+2), num(x(b.Value)-labelWidth),
+			palette[slices.Index(groups, b.Group)%len(palette)], num(1-0.65*math.Min(math.Max(b.Pale, 0), 1)))
 		end := x(b.Value)
 		if b.Low != b.High && !math.IsNaN(b.Low) && !math.IsNaN(b.High) {
 			c.line(x(b.Low), y+10, x(b.High), y+10, "#111", 1.5)
@@ -153,6 +157,7 @@ func Stacks(title string, names []string, stacks []Stack) SVG {
 type Point struct {
 	X, Y  float64
 	Group string
+	Label string // beside the point; may be empty
 }
 
 // Scatter draws points with both axes named, a colour a group.
@@ -182,6 +187,13 @@ func Scatter(title, xName, yName string, points []Point) SVG {
 			continue
 		}
 		fmt.Fprintf(&c, `<circle cx="%s" cy="%s" r="3.5" fill="%s" fill-opacity="0.55"/>`, num(x(p.X)), num(y(p.Y)), palette[slices.Index(groups, p.Group)%len(palette)])
+		if p.Label != "" {
+			at, anchor := x(p.X)+6, "start"
+			if at > chartWidth-140 {
+				at, anchor = x(p.X)-6, "end"
+			}
+			c.text(at, y(p.Y)+4, anchor, "#333", clipLabel(p.Label, 26))
+		}
 	}
 	for i, g := range groups {
 		if g == "" {
