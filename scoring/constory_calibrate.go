@@ -331,3 +331,19 @@ func Calibrate(reader string, people int, counts []DiagnosticCounts, r *Resampli
 	}
 	return t
 }
+
+// ClaimsOfRow reads the findings of a row whose quotes [Measure] has located. A
+// finding whose first quote is not in the story, or the second unless the judge
+// gave null, is in quarantine.
+func ClaimsOfRow(row CheckRow) []PairClaim {
+	var out []PairClaim
+	for i := range row.Cells {
+		cat := schemas.Categories[subtypes[i].category]
+		for k := range row.Cells[i].Findings {
+			f := &row.Cells[i].Findings[k]
+			out = append(out, PairClaim{Category: cat.Name, Subtype: subtypes[i].column[len(cat.Name)+1:], Fact: f.Quote.spans(), Contra: f.Pair.spans(),
+				Quarantined: !f.Quote.Located || !f.Pair.Located && !f.Pair.Null})
+		}
+	}
+	return out
+}

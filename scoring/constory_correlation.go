@@ -31,6 +31,8 @@ type CategoryCorrelation struct {
 	FlagsAnyError     CategoryMatrix `json:"pearson_subtype_flags_rows_with_any_error"`
 	InstancesAll      CategoryMatrix `json:"pearson_instances_all_rows"`
 	InstancesAnyError CategoryMatrix `json:"pearson_instances_rows_with_any_error"`
+	// BinaryIntervals are of BinaryAll.
+	BinaryIntervals *[CheckCategories][CheckCategories]*Interval `json:"pearson_binary_all_rows_intervals,omitempty"`
 }
 
 // CorrelateCategories correlates over all records, as the reference does: a
@@ -119,4 +121,50 @@ func correlate(columns [CheckCategories][]float64, rows []int) (m CategoryMatrix
 		}
 	}
 	return m
+}
+
+// resample adds the intervals of BinaryAll, drawn over stories.
+func (c *CategoryCorrelation) resample(records []CheckRecord, scoredOnly bool, r *Resampling) {
+	if r == nil {
+		return
+	}
+	// Columns: the stories, those with an error of each category, and of each pair.
+	pair := func(a, b int) int { return 1 + CheckCategories + a*CheckCategories + b }
+	var units [][]float64
+	for i := range records {
+		if scoredOnly && !records[i].Complete() {
+			continue
+		}
+		u := make([]float64, 1+CheckCategories+CheckCategories*CheckCategories)
+		u[0] = 1
+		for a := range CheckCategories {
+			if records[i].Counts[SubtypeFlags].Category(a) == 0 {
+				continue
+			}
+			u[1+a] = 1
+			for b := range a {
+				if u[1+b] == 1 {
+					u[pair(a, b)] = 1
+				}
+			}
+		}
+		units = append(units, u)
+	}
+	var figures []func([]float64) float64
+	for a := range CheckCategories {
+		for b := range a {
+			figures = append(figures, func(s []float64) float64 {
+				return pearsonOfSums(s[0], s[1+a], s[1+a], s[1+b], s[1+b], s[pair(a, b)])
+			})
+		}
+	}
+	list := r.bySum("bootstrap by story", units, figures)
+	c.BinaryIntervals = &[CheckCategories][CheckCategories]*Interval{}
+	i := 0
+	for a := range CheckCategories {
+		for b := range a {
+			c.BinaryIntervals[a][b], c.BinaryIntervals[b][a] = list[i], list[i]
+			i++
+		}
+	}
 }

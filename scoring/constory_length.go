@@ -48,12 +48,43 @@ type LengthAnalysis struct {
 	Figure3   []LengthBucket `json:"figure_3_buckets"`
 	Thousands []LengthBucket `json:"thousand_word_buckets"`
 
-	FlagsPerStory     Number   `json:"pearson_words_vs_subtype_flags"`
-	InstancesPerStory Number   `json:"pearson_words_vs_instances"`
-	FlagsOverBins     Number   `json:"pearson_over_bins_subtype_flags"`
-	InstancesOverBins Number   `json:"pearson_over_bins_instances"`
-	Bins              int      `json:"bins"` // with stories
-	Warnings          []string `json:"warnings,omitempty"`
+	FlagsPerStory     Number `json:"pearson_words_vs_subtype_flags"`
+	InstancesPerStory Number `json:"pearson_words_vs_instances"`
+	FlagsOverBins     Number `json:"pearson_over_bins_subtype_flags"`
+	InstancesOverBins Number `json:"pearson_over_bins_instances"`
+	Bins              int    `json:"bins"` // with stories
+
+	FlagsInterval     *Interval `json:"pearson_words_vs_subtype_flags_interval,omitempty"`
+	InstancesInterval *Interval `json:"pearson_words_vs_instances_interval,omitempty"`
+
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// resample adds the intervals of the correlations over stories.
+func (a *LengthAnalysis) resample(records []CheckRecord, r *Resampling) {
+	if r == nil {
+		return
+	}
+	var units [][]float64
+	for _, rec := range rowsOf(records, a.Rows) {
+		w, f, i := float64(rec.WordsAs(a.WordCount)), float64(rec.Counts[SubtypeFlags].Total()), float64(rec.Counts[Instances].Total())
+		units = append(units, []float64{1, w, w * w, f, f * f, w * f, i, i * i, w * i})
+	}
+	iv := r.bySum("bootstrap by story", units, []func([]float64) float64{
+		func(s []float64) float64 { return pearsonOfSums(s[0], s[1], s[2], s[3], s[4], s[5]) },
+		func(s []float64) float64 { return pearsonOfSums(s[0], s[1], s[2], s[6], s[7], s[8]) },
+	})
+	a.FlagsInterval, a.InstancesInterval = iv[0], iv[1]
+}
+
+// pearsonOfSums is Pearson's r of n pairs from their sums, NaN where a variable
+// is constant.
+func pearsonOfSums(n, x, xx, y, yy, xy float64) float64 {
+	vx, vy := n*xx-x*x, n*yy-y*y
+	if vx <= 1e-9*n*xx || vy <= 1e-9*n*yy {
+		return math.NaN()
+	}
+	return (n*xy - x*y) / math.Sqrt(vx*vy)
 }
 
 // LengthOf analyses a run.

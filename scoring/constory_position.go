@@ -96,6 +96,10 @@ type PositionRow struct {
 	// Reversed counts findings whose first quote is the later passage; only
 	// by located spans, where Fact is the earlier passage.
 	Reversed int `json:"exact_quote_is_later"`
+
+	FactInterval   *Interval `json:"fact_interval,omitempty"`
+	ContraInterval *Interval `json:"contra_interval,omitempty"`
+	GapInterval    *Interval `json:"gap_interval,omitempty"`
 }
 
 // Positions are the positions of a run (tables 5 and B4).
@@ -137,7 +141,7 @@ func PositionsOf(records []CheckRecord) Positions {
 	}
 	row := func(i int, s sum) PositionRow {
 		n := float64(s.used)
-		return PositionRow{subtypes[i].column, s.total, s.used, Number(ratio(s.fact, n)), Number(ratio(s.contra, n)), Number(ratio(s.gap, n)), s.reversed}
+		return PositionRow{Subtype: subtypes[i].column, Total: s.total, Used: s.used, Fact: Number(ratio(s.fact, n)), Contra: Number(ratio(s.contra, n)), Gap: Number(ratio(s.gap, n)), Reversed: s.reversed}
 	}
 	var out Positions
 	for i := range subtypes {
@@ -150,4 +154,50 @@ func PositionsOf(records []CheckRecord) Positions {
 		out.Seven = append(out.Seven, row(subtypeIndex[name], ref[subtypeIndex[name]]))
 	}
 	return out
+}
+
+// resample adds intervals, drawn over stories.
+func (p *Positions) resample(records []CheckRecord, r *Resampling) {
+	if r == nil {
+		return
+	}
+	// For each subtype: used, fact, contra, gap, by the reference's locator and
+	// by located spans.
+	const width = 8
+	var units [][]float64
+	for i := range records {
+		if !records[i].HasText {
+			continue
+		}
+		u := make([]float64, width*CheckSubtypes)
+		for _, f := range records[i].Positions {
+			for k, ab := range [2][2]float64{{f.RefFact, f.RefContra}, {f.Earlier, f.Later}} {
+				if a, b := ab[0], ab[1]; !math.IsNaN(a) && !math.IsNaN(b) {
+					at := width*f.Subtype + 4*k
+					u[at]++
+					u[at+1] += a
+					u[at+2] += b
+					u[at+3] += math.Abs(b - a)
+				}
+			}
+		}
+		units = append(units, u)
+	}
+	var figures []func([]float64) float64
+	var put []**Interval
+	for k, rows := range [][]PositionRow{p.Reference, p.Located, p.Seven} {
+		for i := range rows {
+			at := width * subtypeIndex[rows[i].Subtype]
+			if k == 1 {
+				at += 4
+			}
+			for c, to := range []**Interval{&rows[i].FactInterval, &rows[i].ContraInterval, &rows[i].GapInterval} {
+				figures = append(figures, func(s []float64) float64 { return ratio(s[at+1+c], s[at]) })
+				put = append(put, to)
+			}
+		}
+	}
+	for i, iv := range r.bySum("bootstrap by story", units, figures) {
+		*put[i] = iv
+	}
 }

@@ -164,6 +164,9 @@ func summariseJudge(judge, protocol string, runs []JudgedRun, o ConStoryOptions)
 		j.Ranks = append(j.Ranks, t)
 	}
 	j.Correlation, j.CorrelationScored, j.Positions = CorrelateCategories(all), CorrelateScored(all), PositionsOf(all)
+	j.Correlation.resample(all, false, o.Resampling)
+	j.CorrelationScored.resample(all, true, o.Resampling)
+	j.Positions.resample(all, o.Resampling)
 	if len(agreement) > 0 {
 		a, err := SelfAgreement(agreement, o.Resampling)
 		if err != nil {
@@ -214,7 +217,12 @@ func summariseModel(run CheckRun, o ConStoryOptions) ModelReport {
 	m.Tasks = CEDByTask(run.Records, CEDOptions{Words: o.Words, Resampling: o.Resampling})
 	m.OurTasks = CEDByTask(run.Records, CEDOptions{Errors: DistinctLocated, Rows: RowsJudged, Words: o.Words, Resampling: o.Resampling})
 	m.Length, m.OurLength = LengthOf(run.Records, RowsWithText, o.Words), LengthOf(run.Records, RowsComplete, o.Words)
+	m.Length.resample(run.Records, o.Resampling)
+	m.OurLength.resample(run.Records, o.Resampling)
 	m.Correlation, m.CorrelationScored, m.Positions = CorrelateCategories(run.Records), CorrelateScored(run.Records), PositionsOf(run.Records)
+	m.Correlation.resample(run.Records, false, o.Resampling)
+	m.CorrelationScored.resample(run.Records, true, o.Resampling)
+	m.Positions.resample(run.Records, o.Resampling)
 	for i := range run.Records {
 		if run.Records[i].Tokens != nil {
 			t := TokenUncertainty(run.Records, o.Resampling)

@@ -61,6 +61,9 @@ func (iv *Interval) json() *intervalJSON {
 	return &intervalJSON{nullable(iv.Low), nullable(iv.High), iv.Level, iv.Method, iv.Resamples, iv.Undefined, iv.Groups}
 }
 
+// MarshalJSON writes undefined bounds as null.
+func (iv Interval) MarshalJSON() ([]byte, error) { return json.Marshal(iv.json()) }
+
 // MarshalJSON writes undefined numbers as null.
 func (s Score) MarshalJSON() ([]byte, error) {
 	j := scoreJSON{s.Metric, nullable(s.Value), s.N, s.Skipped, s.Warnings, nil}

@@ -44,7 +44,7 @@ type cli struct {
 	Generate generateCmd `cmd:"" help:"Write stories, summaries or adaptations with a model, or import them."`
 	Check    checkCmd    `cmd:"" help:"Find where long stories contradict themselves, with both passages (ConStory-Checker)."`
 	Detect   detectCmd   `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
-	Score    scoreCmd    `cmd:"" help:"Score predictions."`
+	Score    scoreGroup  `cmd:"" help:"Score predictions, or what a checker found (constory)."`
 	Human    humanCmd    `cmd:"" help:"A sample for people to answer as models do."`
 	Rereview rereviewCmd `cmd:"" help:"Have people judge the errors that systems claim in originals."`
 	Corpora  corporaCmd  `cmd:"" help:"List corpora: formats, licences, where to get them."`

@@ -18,6 +18,12 @@ import (
 	"github.com/retcon-bench/retcon/scoring"
 )
 
+// scoreGroup: without a word behind it, retcon score scores predictions.
+type scoreGroup struct {
+	Predictions scoreCmd         `cmd:"" default:"withargs" help:"Score predictions on a config of a release."`
+	ConStory    scoreConStoryCmd `cmd:"" name:"constory" help:"Score what a checker found in generated stories; audit printed tables."`
+}
+
 type scoreCmd struct {
 	Data          string   `help:"Release folder." required:"" placeholder:"DIR"`
 	Config        []string `help:"Config. Repeat to set configs side by side (figure A4); predictions go where their digest says." default:"flawed_fictions" placeholder:"NAME"`
