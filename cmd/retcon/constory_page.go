@@ -106,15 +106,15 @@ func plotBar(label, group string, v scoring.Number, iv *scoring.Interval) report
 }
 
 func lengthPlot(j *scoring.JudgeReport) report.SVG {
-	var bars []report.StackedBar
+	var stacks []report.Stack
 	for _, m := range j.Models {
-		b := report.StackedBar{Label: m.Name}
+		b := report.Stack{Label: m.Name}
 		for _, k := range m.Length.Figure3 {
-			b.Shares = append(b.Shares, float64(k.Share))
+			b.Parts = append(b.Parts, float64(k.Stories))
 		}
-		bars = append(bars, b)
+		stacks = append(stacks, b)
 	}
-	return report.Stacked("Figure 3, words of the output", []string{"0-3K", "3-6K", "6K+"}, bars)
+	return report.Stacks("Figure 3, words of the output (stories)", []string{"0-3K", "3-6K", "6K+"}, stacks)
 }
 
 func growthPlot(m scoring.ModelReport) report.SVG {

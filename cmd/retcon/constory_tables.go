@@ -433,8 +433,8 @@ func calibrationTable(list []scoring.CalibrationTable) *report.Table {
 		Columns: []string{"reader", "category", "GT", "pred", "TP", "recall", "precision", "F1", "quarantined", "precision with them", "F1 with them", "subtype agrees", "any subtype agrees"}}
 	for _, c := range list {
 		for _, r := range c.Rows {
-			t.Add(c.Reader, r.Category, count(r.Injected), count(r.Claimed), count(r.Right), r.Recall.String(), r.Precision.String(), r.F1.String(),
-				count(r.Aside), r.PrecisionWith.String(), r.F1With.String(), r.Subtype.String(), r.AnySubtype.String())
+			t.Add(c.Reader, r.Category, meanCount(r.Injected), meanCount(r.Claimed), meanCount(r.Right), r.Recall.String(), r.Precision.String(), r.F1.String(),
+				meanCount(r.Aside), r.PrecisionWith.String(), r.F1With.String(), r.Subtype.String(), r.AnySubtype.String())
 		}
 	}
 	t.Notes = []string{"a claim is right when both its passages overlap an injected pair, in either order, and the category is equal; one claim an injection; intervals by story",
@@ -442,8 +442,8 @@ func calibrationTable(list []scoring.CalibrationTable) *report.Table {
 	return t
 }
 
-// count prints a count, or a mean of counts with a decimal.
-func count(n scoring.Number) string {
+// meanCount prints a count, or a mean of counts with a decimal.
+func meanCount(n scoring.Number) string {
 	if v := float64(n); v != math.Trunc(v) {
 		return fmt.Sprintf("%.1f", v)
 	}

@@ -46,6 +46,7 @@ var rules = []rule{
 	{dir: "splits", leans: []string{"schemas", "scoring", "internal/text"}},
 	{dir: "datasets", leans: []string{"schemas", "splits", "scoring", "internal/text", "internal/report", "internal/fetch"}},
 	{dir: "datasets/arrowio", leans: []string{"schemas", "datasets"}, test: []string{"splits"}},
+	{dir: "datasets/constoryio", leans: []string{"schemas", "datasets", "scoring"}},
 	{dir: "internal/pipeline", leans: []string{"schemas", "internal/fetch"}},
 	{dir: "internal/layering"},
 	{dir: "cmd", leans: []string{"..."}},

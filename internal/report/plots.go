@@ -9,50 +9,6 @@ import (
 	"strconv"
 )
 
-// StackedBar is one bar of [Stacked]: the shares of its parts.
-type StackedBar struct {
-	Label  string
-	Shares []float64 // add up to 1
-}
-
-// Stacked draws horizontal bars cut into parts, each a share of 1.
-func Stacked(title string, parts []string, bars []StackedBar) SVG {
-	var c canvas
-	const top = 30
-	height := top + 30 + rowHeight*len(bars)
-	c.open(chartWidth, height, title)
-	const width = chartWidth - labelWidth - 30
-	for i, p := range parts {
-		x := float64(labelWidth + 130*i)
-		fmt.Fprintf(&c, `<rect x="%s" y="8" width="12" height="12" fill="%s"/>`, num(x), palette[i%len(palette)])
-		c.text(x+17, 18, "start", "#111", clipLabel(p, 18))
-	}
-	for i := 0; i <= 4; i++ {
-		x := labelWidth + width*float64(i)/4
-		c.line(x, top, x, float64(height-24), "#ddd", 1)
-		c.text(x, float64(height-8), "middle", "#555", strconv.Itoa(25*i)+" %")
-	}
-	for i, b := range bars {
-		y := float64(top + 4 + rowHeight*i)
-		c.text(labelWidth-8, y+14, "end", "#111", clipLabel(b.Label, 32))
-		at := 0.0
-		for k, s := range b.Shares {
-			if math.IsNaN(s) || s <= 0 {
-				continue
-			}
-			fmt.Fprintf(&c, `<rect x="%s" y="%s" width="%s" height="16" fill="%s"/>`, num(labelWidth+width*at), num(y+2), num(width*s), palette[k%len(palette)])
-			if s >= 0.07 {
-				c.text(labelWidth+width*(at+s/2), y+14, "middle", "#fff", strconv.FormatFloat(100*s, 'f', 1, 64))
-			}
-			at += s
-		}
-		if at == 0 {
-			c.text(labelWidth+4, y+14, "start", "#555", "n/a")
-		}
-	}
-	return c.close()
-}
-
 // Bin is one bin of [BarsAndLine].
 type Bin struct {
 	Label string

@@ -98,7 +98,7 @@ func Bars(title string, bars []Bar, top float64) SVG {
 			continue
 		}
 		fmt.Fprintf(&c, `<rect x="%d" y="%s" width="%s" height="16" fill="%s" fill-opacity="%s"/>`, labelWidth, num(y+2), num(x(b.Value)-labelWidth),
-			palette[slices.Index(groups, b.Group)%len(palette)], num(1-0.65*math.Min(math.Max(b.Pale, 0), 1)))
+			palette[slices.Index(groups, b.Group)%len(palette)], num(1-0.65*math.Min(math.Max(finite(b.Pale), 0), 1)))
 		end := x(b.Value)
 		if b.Low != b.High && !math.IsNaN(b.Low) && !math.IsNaN(b.High) {
 			c.line(x(b.Low), y+10, x(b.High), y+10, "#111", 1.5)

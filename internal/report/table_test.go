@@ -58,9 +58,15 @@ one note
 func TestFiguresAreSound(t *testing.T) {
 	nan := math.NaN()
 	for name, f := range map[string]SVG{
-		"bars":    Bars("t<b>", []Bar{{"a<script>", nan, nan, nan, ""}, {"b", 0.5, nan, 0.7, "g"}, {"c", 0.5, 0.4, 0.7, "g"}}, 1),
+		"bars":    Bars("t<b>", []Bar{{Label: "a<script>", Value: nan, Low: nan, High: nan}, {Label: "b", Value: 0.5, Low: nan, High: 0.7, Group: "g"}, {"c", 0.5, 0.4, 0.7, "g", nan}}, 1),
 		"stacks":  Stacks("t<b>", []string{"x<script>", "y"}, []Stack{{"a", []float64{1, 0}}, {"none", []float64{0, 0}}, {"nan", []float64{nan, 2}}}),
-		"scatter": Scatter("t<b>", "x", "y", []Point{{nan, 1, "a<script>"}, {3, 0.2, "b"}}),
+		"scatter": Scatter("t<b>", "x", "y", []Point{{nan, 1, "a<script>", ""}, {3, 0.2, "b", "x<script>"}}),
+		"line":    BarsAndLine("t<b>", "x<script>", "y", "z", []Bin{{"a<script>", nan, nan}, {"b", 3, 0.5}, {"c", math.Inf(1), 1}}),
+		"empty":   BarsAndLine("t<b>", "x", "y", "z", nil),
+		"heat":    Heatmap("t<b>", []string{"a<script>", "b"}, [][]float64{{1, nan}, {-3, 0.2}}),
+		"places":  Dumbbells("t<b>", "from<script>", "to", []Stretch{{"a<script>", nan, 2}, {"b", -5, 120}}),
+		"radar":   Radar("t<b>", []string{"a<script>", "b", "c"}, []Series{{"s<script>", []float64{0.5, nan, 2}}, {"short", []float64{1}}}),
+		"no axes": Radar("t<b>", nil, nil),
 	} {
 		if s := string(f); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || strings.Contains(s, "<script>") || f.title() != "t&lt;b&gt;" || !strings.HasSuffix(s, "</svg>") {
 			t.Errorf("%s: %s", name, s)
