@@ -16,7 +16,7 @@ import (
 )
 
 // actsVersion covers the rules that answer this stage offline.
-var actsVersion = "1+" + offline.Version()
+var actsVersion = "2+" + offline.Version()
 
 // actsTries is how often the first lines are asked for before a story is set
 // aside.
@@ -67,27 +67,23 @@ var actsCall = llm.Call[prompt, schemas.Acts]{
 	},
 }
 
-var (
-	actHeading = regexp.MustCompile(`(?mi)^[ \t]*(?:#{1,6}[ \t]*\**|\*\*)[ \t]*Act[ \t]*([123])\b[^\n]*$`)
-	firstLine  = regexp.MustCompile(`(?i)^\s*(?:[-*][ \t]+)?\**[ \t]*First Line[ \t]*:?\**[ \t]*:?`)
-)
+var firstLine = regexp.MustCompile(`(?i)^\s*(?:[-*][ \t]+)?\**[ \t]*First Line[ \t]*:?\**[ \t]*:?`)
 
 func decodeActs(r *llm.Reply, in prompt) (schemas.Acts, error) {
 	s := text.Freeze(r.Text)
 	var lines [4]string
-	at := actHeading.FindAllStringSubmatchIndex(s, -1)
-	for i, m := range at {
+	at := actHeads(s, 3)
+	for i, h := range at {
 		end := len(s)
 		if i+1 < len(at) {
-			end = at[i+1][0]
+			end = at[i+1].start
 		}
-		body := s[m[1]:end]
+		body := s[h.end:end]
 		loc := firstLine.FindStringIndex(body)
 		if loc == nil {
 			continue
 		}
-		n := s[m[2]] - '0'
-		lines[n] = stripAnswer(body[loc[1]:])
+		lines[h.act] = stripAnswer(body[loc[1]:])
 	}
 	for n := 1; n <= 3; n++ {
 		if lines[n] == "" {

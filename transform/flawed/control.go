@@ -16,7 +16,7 @@ import (
 )
 
 // controlVersion covers the rules that answer this stage offline.
-var controlVersion = "1+" + offline.Version()
+var controlVersion = "2+" + offline.Version()
 
 // control asks for an edit of the same kind that contradicts nothing.
 func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
@@ -25,7 +25,7 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 		Templates: []*llm.Template{controlCall.Template, coherenceCall.Template},
 		Doc: "makes an edit-control: acts 2 and 3 with a detail changed that act 1 never stated, so that the story is edited like a plot hole and has none. " +
 			"Act 1 stays as it is. The rules use the same class of flip as the fact's where the story has one.\n\n" +
-			"Reasons, for the variant: no_control, control_touches_fact, too_many_sites, cf_incoherent, tell_tale, bad_tags, silent_edit, noop_edit, too_different, and the classes of unreadable answers.",
+			"Reasons, for the variant: no_control, control_touches_fact, too_many_sites, cf_incoherent, tell_tale, bad_tags, silent_edit, noop_edit, too_different, remark, and the classes of unreadable answers.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			keep := []schemas.Draft{d}
 			refuse := func(reason, detail string) ([]schemas.Draft, error) {
@@ -49,12 +49,13 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 			a2, _ := actBytes(&d)
 			acts := res.Value
 			acts[0] = source[:a2]
-			edits, _, err := assemble(&d, acts)
+			edits, _, talk, err := assemble(&d, acts)
 			if errors.As(err, &drop) {
 				return refuse(drop.Reason, drop.Detail)
 			} else if err != nil {
 				return nil, err
 			}
+			aside(pass, d.DraftID, talk)
 			v, err := newVariant(schemas.VariantEditControl, source, edits, a2)
 			if err != nil {
 				return refuse("no_control", err.Error())
@@ -121,23 +122,6 @@ var controlCall = llm.Call[prompt, [3]string]{
 // decodeControl reads acts 2 and 3: the last two headings.
 func decodeControl(r *llm.Reply, _ prompt) ([3]string, error) {
 	s := text.Freeze(r.Text)
-	heads := actHeading.FindAllStringSubmatchIndex(s, -1)
-	if len(heads) > 2 {
-		heads = heads[len(heads)-2:]
-	}
-	var acts [3]string
-	if len(heads) != 2 || s[heads[0][2]] != '2' || s[heads[1][2]] != '3' {
-		return acts, llm.Failed(llm.ParseFailed, "no headings Act 2 and Act 3")
-	}
-	acts[1] = stripAnswer(s[heads[0][1]:heads[1][0]])
-	acts[2] = stripAnswer(s[heads[1][1]:])
-	for _, a := range acts[1:] {
-		if a == "" {
-			return acts, llm.Failed(llm.ParseFailed, "an act is empty")
-		}
-		if isPlaceholder(a) {
-			return acts, llm.Failed(llm.Echo, "the prompt's own placeholder came back")
-		}
-	}
-	return acts, nil
+	acts, why := actTexts(s, 2)
+	return acts, checkActs(acts[1:], why)
 }

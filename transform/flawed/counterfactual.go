@@ -12,7 +12,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const counterfactualVersion = "1"
+const counterfactualVersion = "2"
 
 // counterfactual keeps the rewritten story as a negative if it holds together.
 func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {

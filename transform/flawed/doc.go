@@ -61,6 +61,7 @@
 //	choose          not_chosen           over facts_per_source
 //	rewrite         bad_tags             <m> nests or does not pair up
 //	                silent_edit          sentences changed outside every mark
+//	                remark               the answer's talk around the story; the story stays
 //	                noop_edit            what is marked equals the source
 //	                too_different        too many changes for a rewriting
 //	                not_a_text           the result is no frozen text
@@ -77,6 +78,7 @@
 //	judge           judge_says_no        fewer than judge_need yes votes
 //	                no_gold_error        no changed sentence is left
 //	                no_gold_contradicted nothing before the error is contradicted
+//	                quote_not_found      a vote cites what stands nowhere; the vote stays
 //	type            kind_not_asked       it came out as another kind than the recipe asks for
 //	counterfactual  cf_act_1_unchanged   act 1 was not rewritten
 //	                cf_title             the title names what the story no longer has

@@ -15,7 +15,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const judgeVersion = "1"
+const judgeVersion = "2"
 
 // judge asks several times whether the marked lines contradict the story, and
 // makes the gold sets.
@@ -26,7 +26,8 @@ func (m *maker) judge() transform.Step[schemas.Draft, schemas.Draft] {
 		Doc: "asks judge_ask times (5) whether the marked lines contradict the story; judge_need (4) must say that they do. All are asked; none is believed that cannot be read.\n\n" +
 			"Gold: S_err are the changed sentences that more than half of the yes votes cite (none: all of them), S_contr the sentences before the first of those that more than half cite, " +
 			"and the fact's evidence in act 1. The offline rules have no votes: their gold is the edited sentences and the evidence.\n\n" +
-			"Reasons: judge_says_no, no_gold_error, no_gold_contradicted.",
+			"A yes vote with a quote that stands nowhere is left out of the shares of that list, as long as half of the votes are left.\n\n" +
+			"Reasons: judge_says_no, no_gold_error, no_gold_contradicted; for a quote of a vote: quote_not_found.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			mod := changed(d.Patched)
 			in := prompt{Title: d.Title, Story: d.Patched.Text, Marked: markSentences(d.Patched, mod), draft: &d, maker: m}
@@ -42,6 +43,11 @@ func (m *maker) judge() transform.Step[schemas.Draft, schemas.Draft] {
 						p.yes(), len(p.votes), p.no(), p.bad(), m.cfg.Make.JudgeNeed))
 				}
 				yes = p.said(sayYes)
+				for i, v := range yes {
+					for _, l := range slices.Concat(v.lostErrors, v.lostContradicted) {
+						pass.SetAside(d.DraftID, "quote_not_found", fmt.Sprintf("yes vote %d of %d cites a sentence that stands nowhere in the story", i+1, len(yes)), schemas.KeyValue{Key: "quote", Value: clip(l)})
+					}
+				}
 				stamp(&d, pass, "judge", judgeVersion, judgeCall.Template, p.model, p.keys...)
 			} else {
 				stamp(&d, pass, "judge", judgeVersion, nil, "")
@@ -71,6 +77,8 @@ type vote struct {
 	errors       []int // sentences of the judged story
 	contradicted []int
 	explanation  string
+	// Quotes of the two lists that stand nowhere in the story.
+	lostErrors, lostContradicted []string
 }
 
 // ballot is what all completions of a judge said, in sample order.
@@ -149,16 +157,32 @@ func (v verdict) vote(q *quotes, mod []int) vote {
 		return vote{said: sayNo, explanation: v.explanation}
 	}
 	out := vote{said: sayYes, explanation: v.explanation}
-	for _, l := range v.errors {
-		out.errors = union(out.errors, q.find(l, func(id int) bool { return slices.Contains(mod, id) }))
+	read := func(items []string, prefer func(int) bool) (ids []int, lost []string) {
+		for _, l := range items {
+			found := q.find(l, prefer)
+			if len(found) == 0 {
+				lost = append(lost, l)
+			}
+			ids = union(ids, found)
+		}
+		return ids, lost
 	}
-	for _, l := range v.contradicted {
-		out.contradicted = union(out.contradicted, q.find(l, func(id int) bool { return len(mod) == 0 || id < mod[0] }))
-	}
+	out.errors, out.lostErrors = read(v.errors, func(id int) bool { return slices.Contains(mod, id) })
+	out.contradicted, out.lostContradicted = read(v.contradicted, func(id int) bool { return len(mod) == 0 || id < mod[0] })
 	if len(out.errors) == 0 || len(out.contradicted) == 0 {
 		out.said = unreadable
 	}
 	return out
+}
+
+// common counts the numbers of a that are in b.
+func common(a, b []int) (n int) {
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			n++
+		}
+	}
+	return n
 }
 
 func union(a, b []int) []int {
@@ -179,12 +203,15 @@ var judgeCall = llm.Call[prompt, verdict]{
 }
 
 var (
-	errorLines  = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Lines? that introduces?[^\n]*$`)
-	contraLines = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Lines? earlier[^\n]*$`)
-	explHead    = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Explanation[^\n]*$`)
-	decHead     = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Decision[^\n]*$`)
-	saysYes     = regexp.MustCompile(`(?i)\bthere is (?:a|one) continuity error\b`)
-	saysNo      = regexp.MustCompile(`(?i)\bno continuity errors?(?: was| is| were| are)?(?: found)?\b`)
+	analysisHead = lineHeadingOf(`Detailed Analysis`)
+	judgeHead    = lineHeadingOf(`Final Judge?ment`)
+	errorLines   = lineHeadingOf(`(?:Lines?|Sentences?) that introduces?`)
+	contraLines  = lineHeadingOf(`(?:Lines?|Sentences?) earlier`)
+	explHead     = headingOf(`Explanation`)
+	decHead      = headingOf(`Decision`)
+	verdictHeads = []*regexp.Regexp{analysisHead, judgeHead, errorLines, contraLines, explHead, decHead}
+	saysYes      = regexp.MustCompile(`(?i)\bthere is (?:a|one) continuity error\b`)
+	saysNo       = regexp.MustCompile(`(?i)\bno continuity errors?(?: was| is| were| are)?(?: found)?\b`)
 )
 
 // decodeVerdict reads the last Decision of the answer and the sections before
@@ -196,17 +223,15 @@ func decodeVerdict(r *llm.Reply, _ prompt) (verdict, error) {
 		return verdict{}, llm.Failed(llm.ParseFailed, "no Decision")
 	}
 	dec := at[len(at)-1]
-	decision := s[dec[1]:]
-	// The words may stand behind the heading, on its own line.
-	decision = s[dec[0]:dec[1]] + "\n" + decision
+	decision := s[dec[0]:]
 	v := verdict{yes: saysYes.MatchString(decision)}
 	if no := saysNo.MatchString(decision); v.yes == no {
 		return verdict{}, llm.Failed(llm.ParseFailed, "the Decision says neither, or both")
 	}
 	body := s[:dec[0]]
-	v.errors = bullets(section(body, errorLines))
-	v.contradicted = bullets(section(body, contraLines))
-	v.explanation = oneLine(section(body, explHead))
+	v.errors = bullets(section(body, errorLines, verdictHeads...))
+	v.contradicted = bullets(section(body, contraLines, verdictHeads...))
+	v.explanation = oneLine(section(body, explHead, verdictHeads...))
 	if isNA(v.explanation) {
 		v.explanation = ""
 	}
@@ -219,46 +244,6 @@ func decodeVerdict(r *llm.Reply, _ prompt) (verdict, error) {
 		}
 	}
 	return v, nil
-}
-
-var anyHeading = regexp.MustCompile(`(?m)^[ \t]*#{1,6}[ \t]`)
-
-// section returns what stands between the last heading that matches and the
-// next heading.
-func section(s string, head *regexp.Regexp) string {
-	at := head.FindAllStringIndex(s, -1)
-	if len(at) == 0 {
-		return ""
-	}
-	s = s[at[len(at)-1][1]:]
-	if next := anyHeading.FindStringIndex(s); next != nil {
-		s = s[:next[0]]
-	}
-	return s
-}
-
-var bullet = regexp.MustCompile(`^\s*(?:[-*•–]|\d+[.)])\s+`)
-
-// bullets reads a list of quoted lines; a line without a bullet goes on with
-// the one before it. NA is an empty list.
-func bullets(s string) []string {
-	var out []string
-	open := false
-	for _, l := range strings.Split(s, "\n") {
-		switch {
-		case strings.TrimSpace(l) == "" || isRuleLine(l) || isFence(l):
-			open = false
-		case bullet.MatchString(l):
-			out = append(out, bullet.ReplaceAllString(l, ""))
-			open = true
-		case open && len(out) > 0:
-			out[len(out)-1] += " " + strings.TrimSpace(l)
-		default:
-			out = append(out, strings.TrimSpace(l))
-			open = true
-		}
-	}
-	return slices.DeleteFunc(out, func(l string) bool { return isNA(l) || strings.HasPrefix(strings.ToLower(l), "na if ") })
 }
 
 // markSentences returns a story with the given sentences between <m> and </m>.
@@ -281,22 +266,13 @@ func wrap(v *schemas.Variant, ids []int, open, end string) string {
 // gold makes the gold sets of a draft from the changed sentences, the yes votes
 // and the fact's evidence.
 func gold(d *schemas.Draft, mod []int, yes []vote) error {
-	share := func(cites func(vote) []int, id int) float64 {
-		n := 0
-		for _, v := range yes {
-			if slices.Contains(cites(v), id) {
-				n++
-			}
-		}
-		return round4(float64(n) / float64(len(yes)))
-	}
-	errs := func(v vote) []int { return v.errors }
-	contr := func(v vote) []int { return v.contradicted }
+	errs := sharesOf(yes, func(v vote) ([]int, []string) { return v.errors, v.lostErrors })
+	contr := sharesOf(yes, func(v vote) ([]int, []string) { return v.contradicted, v.lostContradicted })
 
 	d.Errors, d.Contradicted = nil, nil
 	for _, id := range mod {
 		if len(yes) > 0 {
-			if s := share(errs, id); s > 0.5 {
+			if s := errs(id); s > 0.5 {
 				d.Errors = append(d.Errors, schemas.GoldSentence{Sentence: id, Share: &s, From: "votes"})
 			}
 		}
@@ -305,7 +281,7 @@ func gold(d *schemas.Draft, mod []int, yes []vote) error {
 		for _, id := range mod {
 			g := schemas.GoldSentence{Sentence: id, From: "edit"}
 			if len(yes) > 0 {
-				s := share(errs, id)
+				s := errs(id)
 				g.Share = &s
 			}
 			d.Errors = append(d.Errors, g)
@@ -323,7 +299,7 @@ func gold(d *schemas.Draft, mod []int, yes []vote) error {
 			}
 			continue
 		}
-		s := share(contr, id)
+		s := contr(id)
 		switch {
 		case s > 0.5:
 			d.Contradicted = append(d.Contradicted, schemas.GoldSentence{Sentence: id, Share: &s, From: "votes"})
@@ -337,13 +313,51 @@ func gold(d *schemas.Draft, mod []int, yes []vote) error {
 	return nil
 }
 
-// explain says what contradicts what: in the words of the first yes vote, else
-// in ours.
-func explain(d *schemas.Draft, yes []vote) string {
+// sharesOf returns the share of yes votes that cite a sentence. A vote one of
+// whose quotes stands nowhere meant a sentence that nobody knows: it is left
+// out, for the list that the quote stands in, as long as half of the votes or
+// more are left.
+func sharesOf(yes []vote, list func(vote) (ids []int, lost []string)) func(id int) float64 {
+	var votes [][]int
 	for _, v := range yes {
-		if v.explanation != "" {
-			return v.explanation
+		if ids, lost := list(v); len(lost) == 0 {
+			votes = append(votes, ids)
 		}
+	}
+	if 2*len(votes) < len(yes) {
+		votes = nil
+		for _, v := range yes {
+			ids, _ := list(v)
+			votes = append(votes, ids)
+		}
+	}
+	return func(id int) float64 {
+		n := 0
+		for _, ids := range votes {
+			if slices.Contains(ids, id) {
+				n++
+			}
+		}
+		return round4(float64(n) / float64(len(votes)))
+	}
+}
+
+// explain says what contradicts what: in the words of the yes vote that cites
+// most of the gold sentences and least beside them, else in ours.
+func explain(d *schemas.Draft, yes []vote) string {
+	best, most := "", 0
+	errs, contr := goldIDs(d.Errors), goldIDs(d.Contradicted)
+	for _, v := range yes {
+		e, c := common(v.errors, errs), common(v.contradicted, contr)
+		if v.explanation == "" || e == 0 || c == 0 {
+			continue
+		}
+		if n := 2*(e+c) - len(v.errors) - len(v.contradicted) + len(errs) + len(contr); best == "" || n > most {
+			best, most = v.explanation, n
+		}
+	}
+	if best != "" {
+		return best
 	}
 	sents := sentencesOf(d.Patched)
 	fact := strings.TrimRight(d.Fact.Statement, ".")

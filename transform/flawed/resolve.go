@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ import (
 )
 
 // resolveVersion covers the rules that answer this stage offline.
-var resolveVersion = "1+" + offline.Version()
+var resolveVersion = "2+" + offline.Version()
 
 // resolve asks for context that explains the error away.
 func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
@@ -160,13 +159,14 @@ var resolvedCall = llm.Call[prompt, verdict]{
 }
 
 var (
-	insertHead  = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Insert after[^\n]*$`)
-	contextHead = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Context[^\n]*$`)
+	reasoningHead = headingOf(`Reasoning`)
+	insertHead    = headingOf(`Insert after`)
+	contextHead   = headingOf(`Context`)
 )
 
 func decodeContext(r *llm.Reply, _ prompt) (bridging, error) {
 	s := text.Freeze(r.Text)
-	c := bridging{after: stripAnswer(section(s, insertHead)), words: stripAnswer(section(s, contextHead))}
+	c := bridging{after: stripAnswer(section(s, insertHead, contextHead, reasoningHead)), words: stripAnswer(section(s, contextHead, insertHead, reasoningHead))}
 	if c.after == "" || c.words == "" {
 		return c, llm.Failed(llm.ParseFailed, "no sentence to insert after, or no context")
 	}

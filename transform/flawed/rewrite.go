@@ -5,7 +5,6 @@ package flawed
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/retcon-bench/retcon/internal/llm"
@@ -16,7 +15,7 @@ import (
 )
 
 // rewriteVersion covers the rules that answer this stage offline.
-var rewriteVersion = "1+" + offline.Version()
+var rewriteVersion = "2+" + offline.Version()
 
 // rewrite asks for the whole story under the counterfactual. What comes back is
 // the counterfactual story; the plot hole is made of its acts 2 and 3.
@@ -27,7 +26,8 @@ func (m *maker) rewrite() transform.Step[schemas.Draft, schemas.Draft] {
 		Doc: "asks for all three acts rewritten under the counterfactual, as close to the source as can be, changed lines between <m> and </m>.\n\n" +
 			"The tags are not believed: sentences of each act are aligned with the source's, and what differs is what changed. " +
 			"Sentences that differ in blanks, kinds of quotes or untagged punctuation keep the source's bytes.\n\n" +
-			"Reasons: bad_tags, silent_edit, noop_edit, too_different, not_a_text, and the classes of unreadable answers.",
+			"What the answer says of itself before or behind the acts is left out.\n\n" +
+			"Reasons: bad_tags, silent_edit, noop_edit, too_different, not_a_text, and the classes of unreadable answers; for what was left out: remark.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			res, err := ask(ctx, pass, rewriteCall, m.source(&d), readTries)
 			if err != nil {
@@ -36,10 +36,11 @@ func (m *maker) rewrite() transform.Step[schemas.Draft, schemas.Draft] {
 			if res.Outcome == llm.NoRule {
 				return nil, transform.Drop("no_rule", res.Reason)
 			}
-			edits, flaw, err := assemble(&d, res.Value)
+			edits, flaw, talk, err := assemble(&d, res.Value)
 			if err != nil {
 				return nil, err
 			}
+			aside(pass, d.DraftID, talk)
 			v, err := newVariant(schemas.VariantCounterfactual, d.Original.Text, edits, 0)
 			if err != nil {
 				return nil, transform.Drop("not_a_text", err.Error())
@@ -55,27 +56,29 @@ func (m *maker) rewrite() transform.Step[schemas.Draft, schemas.Draft] {
 // longer close to its source.
 const mostChanged = 0.6
 
-// assemble turns three rewritten acts into edits of the source.
-func assemble(d *schemas.Draft, acts [3]string) ([]replace, *schemas.Flaw, error) {
+// assemble turns three rewritten acts into edits of the source. Talk is what
+// the answer says around the acts.
+func assemble(d *schemas.Draft, acts [3]string) (edits []replace, flaw *schemas.Flaw, talk []string, err error) {
 	s := d.Original.Text
 	a2, a3 := actBytes(d)
 	bounds := [4]int{0, a2, a3, len(s)}
-	flaw := &schemas.Flaw{Kind: d.Fact.Kind, Subtype: d.Fact.Subtype, Class: d.Fact.Class}
-	var edits []replace
+	flaw = &schemas.Flaw{Kind: d.Fact.Kind, Subtype: d.Fact.Subtype, Class: d.Fact.Class}
 	idle := 0
 	for i := range 3 {
 		act := s[bounds[i]:bounds[i+1]]
 		answer, marks, err := unmark(acts[i])
 		if err != nil {
-			return nil, nil, transform.Drop("bad_tags", fmt.Sprintf("act %d: %v", i+1, err))
+			return nil, nil, nil, transform.Drop("bad_tags", fmt.Sprintf("act %d: %v", i+1, err))
 		}
+		answer, marks, said := cutTalk(act, answer, marks)
+		talk = append(talk, said...)
 		rw := alignAct(act, answer, marks)
 		if len(rw.silent) > 0 {
-			return nil, nil, transform.Drop("silent_edit", fmt.Sprintf("act %d: %d changed sentences outside every mark", i+1, len(rw.silent)),
+			return nil, nil, nil, transform.Drop("silent_edit", fmt.Sprintf("act %d: %d changed sentences outside every mark", i+1, len(rw.silent)),
 				schemas.KeyValue{Key: "sentence", Value: clip(rw.silent[0])})
 		}
 		if n := len(text.Sentences(act)); n > 4 && float64(len(rw.edits)) > 3*mostChanged*float64(n) {
-			return nil, nil, transform.Drop("too_different", fmt.Sprintf("act %d: %d changes in %d sentences", i+1, len(rw.edits), n))
+			return nil, nil, nil, transform.Drop("too_different", fmt.Sprintf("act %d: %d changes in %d sentences", i+1, len(rw.edits), n))
 		}
 		for _, e := range rw.edits {
 			e.Start += bounds[i]
@@ -87,11 +90,18 @@ func assemble(d *schemas.Draft, acts [3]string) ([]replace, *schemas.Flaw, error
 	}
 	if len(edits) == 0 {
 		if flaw.Tags > 0 {
-			return nil, nil, transform.Drop("noop_edit", fmt.Sprintf("%d marked passages, and every one equals the source", flaw.Tags))
+			return nil, nil, nil, transform.Drop("noop_edit", fmt.Sprintf("%d marked passages, and every one equals the source", flaw.Tags))
 		}
-		return nil, nil, transform.Drop("noop_edit", "the rewritten story is the source")
+		return nil, nil, nil, transform.Drop("noop_edit", "the rewritten story is the source")
 	}
-	return edits, flaw, nil
+	return edits, flaw, talk, nil
+}
+
+// aside records what an answer says around the story.
+func aside(pass *transform.Pass, id string, talk []string) {
+	for _, t := range talk {
+		pass.SetAside(id, "remark", "the answer speaks of itself around the story; the story goes on without it", schemas.KeyValue{Key: "remark", Value: clip(t)})
+	}
 }
 
 func clip(s string) string {
@@ -123,7 +133,7 @@ var rewriteCall = llm.Call[prompt, [3]string]{
 	},
 }
 
-var storyHeading = regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*Counterfactual Story\b[^\n]*$`)
+var storyHeading = lineHeadingOf(`Counterfactual Story`)
 
 // decodeRewrite cuts the answer into its acts: the last run of headings Act 1,
 // Act 2, Act 3.
@@ -132,29 +142,22 @@ func decodeRewrite(r *llm.Reply, _ prompt) ([3]string, error) {
 	if at := storyHeading.FindAllStringIndex(s, -1); len(at) > 0 {
 		s = s[at[len(at)-1][1]:]
 	}
-	heads := actHeading.FindAllStringSubmatchIndex(s, -1)
-	if len(heads) > 3 {
-		heads = heads[len(heads)-3:]
+	acts, why := actTexts(s, 1)
+	return acts, checkActs(acts[:], why)
+}
+
+// checkActs says what keeps the acts of an answer from being read.
+func checkActs(acts []string, why string) error {
+	if why != "" {
+		return llm.Failed(llm.ParseFailed, why)
 	}
-	var acts [3]string
-	if len(heads) != 3 {
-		return acts, llm.Failed(llm.ParseFailed, fmt.Sprintf("%d of the three headings Act 1, Act 2, Act 3", len(heads)))
-	}
-	for i, h := range heads {
-		if s[h[2]] != byte('1'+i) {
-			return acts, llm.Failed(llm.ParseFailed, "the headings of the acts are out of order")
+	for _, a := range acts {
+		if a == "" {
+			return llm.Failed(llm.ParseFailed, "an act is empty")
 		}
-		end := len(s)
-		if i < 2 {
-			end = heads[i+1][0]
-		}
-		acts[i] = stripAnswer(s[h[1]:end])
-		if acts[i] == "" {
-			return acts, llm.Failed(llm.ParseFailed, fmt.Sprintf("act %d is empty", i+1))
-		}
-		if isPlaceholder(acts[i]) {
-			return acts, llm.Failed(llm.Echo, "the prompt's own placeholder came back")
+		if isPlaceholder(a) {
+			return llm.Failed(llm.Echo, "the prompt's own placeholder came back")
 		}
 	}
-	return acts, nil
+	return nil
 }

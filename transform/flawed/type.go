@@ -15,7 +15,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const typeVersion = "1"
+const typeVersion = "2"
 
 // typeFlaw asks of what sort a plot hole came out. Without this stage, which a
 // recipe turns on with make.type_flaws, kind and subtype are those of the fact
@@ -69,12 +69,6 @@ var (
 	subtypeHead  = headingOf("Subtype")
 )
 
-// headingOf matches a heading of an answer. What stands behind it on its own
-// line belongs to the section.
-func headingOf(name string) *regexp.Regexp {
-	return regexp.MustCompile(`(?mi)^[ \t]*#{1,6}[ \t]*\**[ \t]*` + name + `\b[ \t]*\**[ \t]*:?[ \t]*\**`)
-}
-
 // What an answer may call each value, words parted by underscores.
 var kindNames, severityNames, subtypeNames = func() (kinds, severities, subtypes map[string]string) {
 	kinds, severities, subtypes = map[string]string{}, map[string]string{}, map[string]string{}
@@ -99,7 +93,7 @@ var kindNames, severityNames, subtypeNames = func() (kinds, severities, subtypes
 func decodeType(r *llm.Reply, _ prompt) (schemas.Flaw, error) {
 	s := text.Freeze(r.Text)
 	one := func(head *regexp.Regexp, names map[string]string) (string, error) {
-		body := section(s, head)
+		body := section(s, head, kindHead, severityHead, subtypeHead)
 		if isPlaceholder(strings.TrimSpace(body)) {
 			return "", llm.Failed(llm.Echo, "the prompt's own placeholder came back")
 		}
