@@ -76,7 +76,7 @@ func (t *checkTally) count(rep schemas.CheckReport) {
 		for _, e := range []schemas.Evidence{f.Fact, f.Contra} {
 			class := e.Class
 			if e.Flagged {
-				class += ", flagged"
+				class += " (flagged)"
 			}
 			if class != "" {
 				t.classes[class]++
@@ -192,7 +192,7 @@ func (t *checkTally) table(skipped map[string]int) *report.Table {
 		tab.Notes = append(tab.Notes, "quotes by class: "+strings.Join(classes, ", "))
 	}
 	if t.also > 0 {
-		tab.Notes = append(tab.Notes, fmt.Sprintf("%d findings were reported under several subtypes and count once", t.also))
+		tab.Notes = append(tab.Notes, "reported under several subtypes, counted once: "+count(t.also, "finding", "findings"))
 	}
 	if f := t.failures(); len(f) > 0 {
 		tab.Notes = append(tab.Notes, "answers that could not be used: "+strings.Join(f, ", "))
@@ -396,7 +396,11 @@ func (p *checkPages) add(from checked, rep schemas.CheckReport) error {
 			counted++
 		}
 	}
-	p.links = append(p.links, report.Link{Address: name, Text: rep.StoryID, Note: fmt.Sprintf("%d findings, %d in quarantine; %d words; %s", counted, len(rep.Findings)-counted, rep.Words, rep.Model)})
+	note := fmt.Sprintf("%s, %d in quarantine; %d words", count(counted, "finding", "findings"), len(rep.Findings)-counted, rep.Words)
+	if rep.Model != "" {
+		note += "; " + rep.Model
+	}
+	p.links = append(p.links, report.Link{Address: name, Text: rep.StoryID, Note: note})
 	page := report.Reading{Title: p.title, Subtitle: judgeLine(rep), Texts: []report.Remarked{remarked(from, rep)}}
 	return fetch.WriteFileAtomic(filepath.Join(p.tmp, name), 0o644, page.Write)
 }

@@ -190,14 +190,18 @@ document.addEventListener("DOMContentLoaded", function () {
     document.querySelectorAll(".picked").forEach(function (x) { x.classList.remove("picked"); });
     var card = document.getElementById(id);
     card.classList.add("picked");
+    var first = null;
     document.querySelectorAll("mark").forEach(function (m) {
-      if (m.dataset.cards.split(" ").indexOf(id) >= 0) m.classList.add("picked");
+      if (m.dataset.cards.split(" ").indexOf(id) < 0) return;
+      m.classList.add("picked");
+      first = first || m;
     });
     if (scroll) card.scrollIntoView({block: "nearest"});
+    else if (first) first.scrollIntoView({block: "nearest"});
   }
   boxes.forEach(function (b) { b.addEventListener("change", show); });
   document.querySelectorAll(".card").forEach(function (c) {
-    c.addEventListener("click", function () { pick(c.id, false); });
+    c.addEventListener("click", function (e) { pick(c.id, e.target.tagName === "A"); });
   });
   document.querySelectorAll("mark").forEach(function (m) {
     m.addEventListener("click", function () {

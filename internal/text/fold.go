@@ -90,6 +90,11 @@ func fold(s string, opt FoldOptions, mapped bool) (string, FoldMap) {
 		return int(back[i])
 	}
 	for i := 0; i < len(src); {
+		if n := plainRun(src[i:]); n > 0 {
+			f.plain(src[i:i+n], back, i)
+			i += n
+			continue
+		}
 		c := src[i]
 		// ASCII is its own NFKC unless a combining character follows.
 		if c < utf8.RuneSelf && (i+1 == len(src) || src[i+1] < utf8.RuneSelf) {
@@ -108,6 +113,44 @@ func fold(s string, opt FoldOptions, mapped bool) (string, FoldMap) {
 		i += n
 	}
 	return string(f.out), FoldMap{f.start, f.end}
+}
+
+// plainRun returns how many bytes at the start of s are ASCII letters and
+// digits that no combining character follows: most of a story, and nothing in
+// them depends on what is beside them.
+func plainRun(s string) int {
+	n := 0
+	for n < len(s) && asciiWord[s[n]] {
+		n++
+	}
+	if n > 0 && n < len(s) && s[n] >= utf8.RuneSelf {
+		n--
+	}
+	return n
+}
+
+// plain appends a [plainRun] that starts at byte i of the prepared text.
+func (f *folder) plain(run string, back []int32, i int) {
+	was := len(f.out)
+	f.out = append(f.out, run...)
+	if !f.opt.KeepCase {
+		for k, c := range f.out[was:] {
+			if 'A' <= c && c <= 'Z' {
+				f.out[was+k] = c + 'a' - 'A'
+			}
+		}
+	}
+	switch {
+	case !f.mapped:
+	case back == nil:
+		for k := range len(run) {
+			f.start = append(f.start, int32(i+k))
+			f.end = append(f.end, int32(i+k+1))
+		}
+	default:
+		f.start = append(f.start, back[i:i+len(run)]...)
+		f.end = append(f.end, back[i+1:i+len(run)+1]...)
+	}
 }
 
 // segment returns the length of the shortest part at the start of s that can

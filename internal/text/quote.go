@@ -134,6 +134,14 @@ func (sc *scanner) word(p int) int {
 	var last rune
 scan:
 	for k < len(f) {
+		if q := k; asciiWord[f[k]] {
+			for q < len(f) && asciiWord[f[q]] {
+				q++
+			}
+			grow(k, q-k)
+			last, k = rune(f[q-1]), q
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(f[k:])
 		switch {
 		case alone(r):

@@ -523,7 +523,8 @@ func wordy(s string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-var asciiWord = func() (t [utf8.RuneSelf]bool) {
+// asciiWord are the bytes of ASCII letters and digits.
+var asciiWord = func() (t [256]bool) {
 	for c := range t {
 		t[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 	}
