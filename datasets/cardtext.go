@@ -148,6 +148,11 @@ func (c *cardWriter) structure() {
 		c.printf("- `%s`: pairs for prompts, of sources that are scored nowhere.\n", splits.FewShot)
 	}
 	for _, conf := range m.Configs {
+		if doc := sideDocs[conf.Schema]; doc != "" {
+			c.printf("- `%s`: %s.\n", conf.Name, doc)
+		}
+	}
+	for _, conf := range m.Configs {
 		for _, s := range conf.Splits {
 			if s.Rows == 0 {
 				c.printf("- `%s` has no row in this version; the datasets library loads such a split with `streaming=True` alone.\n", conf.Name)

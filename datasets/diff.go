@@ -105,6 +105,9 @@ type rowKey struct{ config, id string }
 func index(ctx context.Context, r *Release) (map[rowKey]rowFacts, map[string][]string, error) {
 	facts, columns := map[rowKey]rowFacts{}, map[string][]string{}
 	for _, c := range r.Manifest.Configs {
+		if sideSchema(c.Schema) {
+			continue // it follows from the rows of the others
+		}
 		l, err := layoutOfSchema(c.Schema)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: config %s: %w", r.ID(), c.Name, err)
@@ -232,7 +235,7 @@ func (d *Diff) configs(a, b *Release, before, after map[rowKey]rowFacts) map[str
 	counts := map[string]*ConfigDiff{}
 	for _, r := range []*Release{b, a} {
 		for _, c := range r.Manifest.Configs {
-			if counts[c.Name] == nil {
+			if counts[c.Name] == nil && !sideSchema(c.Schema) {
 				counts[c.Name] = &ConfigDiff{Config: c.Name}
 				d.Configs = append(d.Configs, ConfigDiff{Config: c.Name})
 			}

@@ -142,6 +142,10 @@ func Features(schema string) (string, error) {
 var recordTypes = map[string]reflect.Type{
 	"example": reflect.TypeFor[schemas.Example](),
 	"prompt":  reflect.TypeFor[schemas.Prompt](),
+
+	"source_story":   reflect.TypeFor[schemas.SourceStory](),
+	"row_provenance": reflect.TypeFor[schemas.RowProvenance](),
+	"annotation":     reflect.TypeFor[schemas.Annotation](),
 }
 
 // layoutOfSchema is the layout of a record by its schema's name.

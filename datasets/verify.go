@@ -105,7 +105,7 @@ func VerifyWith(ctx context.Context, dir string, checks Checks) (*Report, error)
 		return nil, err
 	}
 	v := verifier{Release: &Release{Dir: dir}, rep: rep, files: files,
-		side: map[string]place{}, rows: map[string]int{}, seen: map[string]bool{}, summary: newSummary(), complete: true}
+		side: map[string]place{}, rows: map[string]int{}, seen: map[string]bool{}, summary: newSummary(), complete: true, sides: newSides()}
 	if err := json.Unmarshal(raw, &v.Manifest); err != nil {
 		rep.add(ManifestFile, -1, "", "it cannot be read, so nothing else was checked but bytes: %v", err)
 		return rep, nil
@@ -121,6 +121,7 @@ func VerifyWith(ctx context.Context, dir string, checks Checks) (*Report, error)
 		}
 	}
 	v.exceptions()
+	v.sideConfigs()
 	v.commitments()
 	v.card()
 	v.sidecars()
@@ -148,6 +149,7 @@ type verifier struct {
 	complete bool // all rows could be read
 
 	residue map[string]bool // exceptions that were needed
+	sides   sides
 }
 
 // place is where a group stands: which side of the cut, and for the message
@@ -293,6 +295,14 @@ func (v *verifier) split(c schemas.ConfigInfo, s schemas.SplitInfo) {
 				last = max(last, e.ExampleID)
 				_ = count.add(e) // example has said what is wrong with it
 				v.summary.add(c.Name, s.Name, e)
+				v.sides.example(c.Name, s.Name, e)
+			}
+			if r, ok := sideOf(rec.Interface()); ok {
+				if err := r.check(v.Manifest, last); err != nil {
+					v.rep.add(f.Path, row, r.id, "%v", err)
+				}
+				last = max(last, r.id)
+				v.sides.add(c.Name, rec.Interface())
 			}
 			if p, ok := rec.Interface().(schemas.Prompt); ok {
 				v.prompt(f.Path, row, c.Name, s.Name, p, lastPrompt)

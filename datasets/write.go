@@ -251,6 +251,11 @@ func writeTable(dir string, t Table, m schemas.Manifest, opt WriteOptions, sum *
 			}
 			return err
 		}
+		if r, ok := sideOf(v.Interface()); ok {
+			err := r.check(m, last)
+			last = r.id
+			return err
+		}
 		e, ok := v.Interface().(schemas.Example)
 		if !ok {
 			return nil

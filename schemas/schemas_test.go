@@ -35,6 +35,10 @@ var described = map[string]reflect.Type{
 	"diagnostic": reflect.TypeFor[Diagnostic](),
 	"marking":    reflect.TypeFor[Marking](),
 
+	"source_story":   reflect.TypeFor[SourceStory](),
+	"row_provenance": reflect.TypeFor[RowProvenance](),
+	"annotation":     reflect.TypeFor[Annotation](),
+
 	"check_status": reflect.TypeFor[CheckStatus](),
 	"check_report": reflect.TypeFor[CheckReport](),
 }

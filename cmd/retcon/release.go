@@ -62,7 +62,7 @@ const shortfallsTable = "shortfalls.jsonl"
 // splits chooses rows and writes them to the workspace, in the order in which
 // they will be released.
 func (c *chain) splits() (schemas.StepManifest, bool, error) {
-	fp := pipeline.Fingerprint{Step: "splits", Version: "1", Settings: struct {
+	fp := pipeline.Fingerprint{Step: "splits", Version: "2", Settings: struct {
 		schemas.SplitsRecipe
 		Review  schemas.ReviewRecipe
 		Seed    uint64
@@ -133,14 +133,18 @@ func (c *chain) splits() (schemas.StepManifest, bool, error) {
 				return err
 			}
 		}
+		if err := rev.annotations(out, c.recipe); err != nil {
+			return err
+		}
 		return c.writeRows(ctx, out, chosen.Rows, rev)
 	})
 }
 
 // splitRow is a record of the splits step.
 type splitRow struct {
-	Config string          `json:"config"`
-	Row    schemas.Example `json:"row"`
+	Config string               `json:"config"`
+	Row    schemas.Example      `json:"row"`
+	Steps  []schemas.Provenance `json:"steps"` // that made the row
 }
 
 // writeRows makes the chosen rows, a row at a time, ordered by config, split
@@ -169,12 +173,14 @@ func (c *chain) writeRows(ctx context.Context, out *pipeline.Output, rows []spli
 			var s schemas.Story
 			if s, err = stories.Get(ch.ID); err == nil {
 				r.Row, err = splits.Original(s, ch, stamp)
+				r.Steps = s.Provenance
 			}
 		} else {
 			var d schemas.Draft
 			if d, err = drafts.Get(ch.ID); err == nil {
 				d, _, _ = rev.judge(d) // with its gold as people left it
 				r.Row, err = splits.Row(d, ch, stamp)
+				r.Steps = d.Provenance
 				rev.count(&r.Row)
 			}
 		}
@@ -431,7 +437,7 @@ func (c *chain) tables() []datasets.Table {
 	if c.recipe.Prompts.Target > 0 {
 		out = append(out, c.promptTable())
 	}
-	return out
+	return append(out, c.sideTables()...)
 }
 
 func (c *chain) hasSplit(config, split string) bool {

@@ -5,6 +5,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -151,6 +152,28 @@ func (r *reviewer) count(e *schemas.Example) {
 	}
 	b := iv.Ballot()
 	e.Votes.Annotators, e.Votes.Valid = b.Yes+b.No+b.CannotSay, b.Yes
+}
+
+// annotations writes the votes that counted, in order of item and annotator,
+// as a release has them: with numbers for names.
+func (r *reviewer) annotations(out *pipeline.Output, recipe schemas.Recipe) error {
+	add, err := out.Table(annotationsTable)
+	if err != nil {
+		return err
+	}
+	number := map[string]string{}
+	for i, a := range r.panel.Annotators {
+		number[a.Name] = fmt.Sprintf("a%03d", i+1)
+	}
+	for _, iv := range r.panel.Items {
+		for _, v := range iv.Votes {
+			v.Annotator = number[v.Annotator]
+			if err := add(schemas.Annotation{AnnotationID: v.ExampleID + "/" + v.Annotator, Vote: v, DatasetVersion: recipe.Version, Canary: recipe.Canary}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // votesInput names the files of votes as inputs of the splits step.
