@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +57,16 @@ func replaceFolder(dir, step string, write func(tmp string) error) error {
 		return &fetch.Error{Op: "remove", Name: old, Kind: fetch.Disk, Err: err}
 	}
 	return fetch.SyncDir(filepath.Dir(dir))
+}
+
+// writeManifestFile writes a folder's manifest, by which it is known again.
+func writeManifestFile(dir string, m *schemas.StepManifest) error {
+	return fetch.WriteFileAtomic(filepath.Join(dir, pipeline.ManifestFile), 0o644, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(m)
+	})
 }
 
 // writeLines writes records as JSON Lines into a file of a folder.

@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +33,7 @@ const (
 	generatedFile    = "generated.jsonl"
 	generatedParquet = "generated.parquet"
 	setAsideFile     = "set_aside.jsonl"
-	tableManifest    = "manifest.json"
+	tableManifest    = pipeline.ManifestFile
 )
 
 type generateCmd struct {
@@ -592,12 +591,7 @@ func (cmd *generateCmd) write(e *env, m *schemas.StepManifest, rows iter.Seq2[sc
 			}
 			m.Outputs = append(m.Outputs, h)
 		}
-		return fetch.WriteFileAtomic(filepath.Join(tmp, tableManifest), 0o644, func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			return enc.Encode(m)
-		})
+		return writeManifestFile(tmp, m)
 	})
 	if err != nil {
 		return err

@@ -212,3 +212,83 @@ func TestGenerateStudies(t *testing.T) {
 		}
 	}
 }
+
+// A model injects, another judges: what is wrong with an answer is told, and
+// the set is the same from stored answers.
+func TestDiagnosticByModel(t *testing.T) {
+	dir := t.TempDir()
+	const story = "Mara had a red lamp. She lit it every night at the window. The sea was loud. In spring the red lamp fell from the sill. Tom swept the floor."
+	var lines bytes.Buffer
+	for _, id := range []string{"a", "b", "c"} {
+		b, err := schemas.AppendLine(nil, schemas.Story{StoryID: "t:" + id, GroupID: "t:" + id, Kind: schemas.KindStory, Language: "en", Text: story + " It was " + id + ".",
+			TextHash: schemas.HashText(story + " It was " + id + "."), Words: 34})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(b)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "stories.jsonl"), lines.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	server := llmtest.NewServer(func(c llmtest.Chat) llm.Answer {
+		p := c.Prompt()
+		switch {
+		case c.Model == "j":
+			return llm.Answer{Text: "<reason>x</reason><answer>Yes</answer>", FinishReason: "stop"}
+		case strings.Contains(p, "Factual"):
+			return llm.Answer{FinishReason: "stop", Text: "<fact>Mara had a red lamp.</fact><passage>In spring the red lamp fell from the sill.</passage>" +
+				"<replacement>In spring the green lamp fell from the sill.</replacement><explanation>Red, then green.</explanation>"}
+		case strings.Contains(p, "Narrative"):
+			return llm.Answer{FinishReason: "stop", Text: "<fact>Mara had a red lamp.</fact><passage>A line that is nowhere in it.</passage><replacement>x</replacement><explanation>y</explanation>"}
+		}
+		return llm.Answer{Text: "<none>nothing fits</none>", FinishReason: "stop"}
+	})
+	defer server.Close()
+	retcon := served(t, server, dir)
+	ask := []string{"diagnostic", "--in", "stories.jsonl", "--min-words", "5", "--stories", "2", "--controls", "1", "--engine", "openai", "--model", "m", "--judge", "j"}
+	out := retcon(exitOK, append(ask, "--out", "d1")...)
+	if !strings.Contains(out, "stories with contradictions: 2 of 2; controls: 1 of 1") {
+		t.Errorf("prints:\n%s", out)
+	}
+	asked := server.Count()
+	retcon(exitOK, append(ask, "--out", "d2", "--work", "d1.work")...)
+	if server.Count() != asked {
+		t.Errorf("%d calls, then %d", asked, server.Count())
+	}
+	one, err := os.ReadFile(filepath.Join(dir, "d1", "truth.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, err := os.ReadFile(filepath.Join(dir, "d2", "truth.jsonl")); err != nil || !bytes.Equal(one, two) {
+		t.Errorf("another truth from stored answers: %v", err)
+	}
+	controls := 0
+	for d, err := range pipeline.ReadLines[schemas.Diagnostic](filepath.Join(dir, "d1", "truth.jsonl")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Check(); err != nil {
+			t.Error(err)
+		}
+		if d.Control {
+			controls++
+			continue
+		}
+		if len(d.Injections) != 1 || d.Injections[0].Checked != "judge" || d.Injections[0].Contra.Text != "In spring the green lamp fell from the sill." {
+			t.Errorf("%+v", d.Injections)
+		}
+	}
+	if controls != 1 {
+		t.Errorf("%d controls", controls)
+	}
+	reasons := map[string]int{}
+	for d, err := range pipeline.ReadLines[schemas.Dropped](filepath.Join(dir, "d1", "dropped.jsonl")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons[d.Reason]++
+	}
+	if reasons["no_place"] != 6 || reasons["passage_not_found"] != 2 {
+		t.Errorf("set aside: %v", reasons)
+	}
+}

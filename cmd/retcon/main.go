@@ -29,27 +29,28 @@ type cli struct {
 	Verbose bool `short:"v" help:"Say more on standard error."`
 	Quiet   bool `short:"q" help:"Say nothing but errors on standard error."`
 
-	Build    buildCmd    `cmd:"" help:"Make a verified release from a recipe: ingest, dedup, make, release, verify."`
-	Ingest   ingestCmd   `cmd:"" help:"Read corpora into cleaned stories with exact offsets."`
-	Dedup    dedupCmd    `cmd:"" help:"Remove exact, near and contained duplicates, with evidence."`
-	Make     makeCmd     `cmd:"" help:"Make plot holes whose every sentence is known (FlawedFictionsMaker)."`
-	Prompts  promptsCmd  `cmd:"" help:"Make story-writing prompts of four tasks from stories and queries (ConStory-Bench)."`
-	Review   reviewCmd   `cmd:"" help:"People's verdicts: items to judge, votes, agreement."`
-	Release  releaseCmd  `cmd:"" help:"Assemble splits and write the release folder."`
-	Verify   verifyCmd   `cmd:"" help:"Re-check a release: hashes, counts, schema, every span."`
-	Diff     diffCmd     `cmd:"" help:"Compare two releases row by row: what changed, and which version follows."`
-	Export   exportCmd   `cmd:"" help:"Write a release's tables as Arrow IPC files."`
-	Push     pushCmd     `cmd:"" help:"Upload a release to the hub and tag it with its version."`
-	Browse   browseCmd   `cmd:"" help:"List a release's rows, or show one with its gold sentences marked."`
-	Generate generateCmd `cmd:"" help:"Write stories, summaries or adaptations with a model, or import them."`
-	Check    checkCmd    `cmd:"" help:"Find where long stories contradict themselves, with both passages (ConStory-Checker)."`
-	Detect   detectCmd   `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
-	Score    scoreGroup  `cmd:"" help:"Score predictions, or what a checker found (constory)."`
-	Human    humanCmd    `cmd:"" help:"A sample for people to answer as models do."`
-	Rereview rereviewCmd `cmd:"" help:"Have people judge the errors that systems claim in originals."`
-	Corpora  corporaCmd  `cmd:"" help:"List corpora: formats, licences, where to get them."`
-	LLM      llmCmd      `cmd:"" name:"llm" help:"Batch files and the answer store."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Build      buildCmd      `cmd:"" help:"Make a verified release from a recipe: ingest, dedup, make, release, verify."`
+	Ingest     ingestCmd     `cmd:"" help:"Read corpora into cleaned stories with exact offsets."`
+	Dedup      dedupCmd      `cmd:"" help:"Remove exact, near and contained duplicates, with evidence."`
+	Make       makeCmd       `cmd:"" help:"Make plot holes whose every sentence is known (FlawedFictionsMaker)."`
+	Prompts    promptsCmd    `cmd:"" help:"Make story-writing prompts of four tasks from stories and queries (ConStory-Bench)."`
+	Review     reviewCmd     `cmd:"" help:"People's verdicts: items to judge, votes, agreement."`
+	Release    releaseCmd    `cmd:"" help:"Assemble splits and write the release folder."`
+	Verify     verifyCmd     `cmd:"" help:"Re-check a release: hashes, counts, schema, every span."`
+	Diff       diffCmd       `cmd:"" help:"Compare two releases row by row: what changed, and which version follows."`
+	Export     exportCmd     `cmd:"" help:"Write a release's tables as Arrow IPC files."`
+	Push       pushCmd       `cmd:"" help:"Upload a release to the hub and tag it with its version."`
+	Browse     browseCmd     `cmd:"" help:"List a release's rows, or show one with its gold sentences marked."`
+	Generate   generateCmd   `cmd:"" help:"Write stories, summaries or adaptations with a model, or import them."`
+	Diagnostic diagnosticCmd `cmd:"" help:"Inject known contradictions into stories: the truth that calibrates a checker."`
+	Check      checkCmd      `cmd:"" help:"Find where long stories contradict themselves, with both passages (ConStory-Checker)."`
+	Detect     detectCmd     `cmd:"" help:"Run a model or a baseline on a config and write predictions."`
+	Score      scoreGroup    `cmd:"" help:"Score predictions, or what a checker found (constory)."`
+	Human      humanCmd      `cmd:"" help:"A sample for people to answer as models do."`
+	Rereview   rereviewCmd   `cmd:"" help:"Have people judge the errors that systems claim in originals."`
+	Corpora    corporaCmd    `cmd:"" help:"List corpora: formats, licences, where to get them."`
+	LLM        llmCmd        `cmd:"" name:"llm" help:"Batch files and the answer store."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
 // env is what every command gets: where to write, and how to talk.

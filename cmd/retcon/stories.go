@@ -133,6 +133,9 @@ func readGiven(e *env, roots []string) iter.Seq2[given, error] {
 					yield(given{}, err)
 					return
 				}
+				if path.Base(f.Name) == setAsideFile {
+					continue // rows of generated.jsonl again, with their texts
+				}
 				switch path.Ext(f.Name) {
 				case ".txt", ".md":
 					files++

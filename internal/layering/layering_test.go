@@ -38,6 +38,7 @@ var rules = []rule{
 	{dir: "transform/rewrite", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
 	{dir: "transform/flawed", leans: []string{"transform", "transform/flawed/...", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/...", "ingest/..."}},
 	{dir: "transform/generate", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
+	{dir: "transform/diagnostic", leans: []string{"transform", "transform/flawed/...", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/...", "ingest/..."}},
 	{dir: "transform/detect", leans: []string{"transform", "schemas", "scoring", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
 	{dir: "transform/check", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
 	{dir: "scoring", leans: []string{"schemas", "internal/text"}, test: []string{"scoring/..."}},

@@ -89,6 +89,12 @@ func (s *Survey) people(collection, group string) []offline.Person {
 	return out
 }
 
+// People returns the names of the collection's other stories, in order: what a
+// new name may be drawn from.
+func (s *Survey) People(collection, group string) []offline.Person {
+	return s.people(collection, group)
+}
+
 // Digest is a SHA-256 of all that the survey knows: an input of the make step.
 func (s *Survey) Digest() string {
 	s.mu.Lock()

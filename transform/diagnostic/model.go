@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnostic
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform"
+)
+
+//go:embed prompts/*.tmpl definitions.tsv
+var files embed.FS
+
+var (
+	injectTemplate = llm.MustTemplate(files, "prompts/inject.tmpl")
+	judgeTemplate  = llm.MustTemplate(files, "prompts/judge.tmpl")
+)
+
+// Templates are the prompts of the model's way.
+func Templates() []*llm.Template { return []*llm.Template{injectTemplate, judgeTemplate} }
+
+// Stages of the calls, for recipes and reports.
+const (
+	InjectStage = "diagnostic/inject"
+	JudgeStage  = "diagnostic/judge"
+)
+
+// tries is how often an answer that cannot be used is asked for again.
+const tries = 2
+
+// mostNew is the largest number of words that a changed passage may have: more
+// is another story, not a slip in this one.
+const mostNew = 90
+
+// definitions are the sentences of definitions.tsv by subtype.
+var definitions = sync.OnceValue(func() map[string]string {
+	b, err := files.ReadFile("definitions.tsv")
+	if err != nil {
+		panic(err) // embedded
+	}
+	m := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		if name, text, ok := strings.Cut(line, "\t"); ok {
+			m[name] = text
+		}
+	}
+	return m
+})
+
+// question is what the templates see.
+type question struct {
+	Text, Story, Fact, Contra               string
+	CategoryTitle, SubtypeTitle, Definition string
+	subtype                                 string
+}
+
+func questionOf(subtype string) question {
+	c, s, _ := schemas.FindSubtype(subtype)
+	return question{CategoryTitle: c.Title, SubtypeTitle: s.Title, Definition: definitions()[subtype], subtype: subtype}
+}
+
+// claim is a read answer: what the model says it did.
+type claim struct {
+	none                                    string
+	fact, passage, replacement, explanation string
+}
+
+func injectCall(model string) llm.Call[question, claim] {
+	return llm.Call[question, claim]{
+		Stage: InjectStage, Model: model, Template: injectTemplate, Params: llm.Params{Temperature: llm.Float(0.7), MaxTokens: 4096},
+		Decode: func(r *llm.Reply, _ question) (claim, error) {
+			if none, err := r.Tag("none"); err == nil {
+				return claim{none: none}, nil
+			}
+			var c claim
+			for _, t := range []struct {
+				name string
+				to   *string
+			}{{"fact", &c.fact}, {"passage", &c.passage}, {"replacement", &c.replacement}, {"explanation", &c.explanation}} {
+				s, err := r.Tag(t.name)
+				if err != nil {
+					return c, err
+				}
+				*t.to = text.Trim(text.Freeze(s))
+			}
+			return c, nil
+		},
+	}
+}
+
+func judgeCall(model string) llm.Call[question, bool] {
+	return llm.Call[question, bool]{
+		Stage: JudgeStage, Model: model, Template: judgeTemplate, Params: llm.Params{Temperature: llm.Float(0), MaxTokens: 2048},
+		Decode: func(r *llm.Reply, _ question) (bool, error) {
+			a, err := r.Tag("answer")
+			if err != nil {
+				return false, err
+			}
+			switch strings.ToLower(strings.Trim(a, " \t\r\n.*\"'[]`")) {
+			case "yes":
+				return true, nil
+			case "no":
+				return false, nil
+			}
+			return false, llm.Failed(llm.ParseFailed, "the answer is neither Yes nor No")
+		},
+	}
+}
+
+// ask asks for one contradiction a category, of a subtype drawn by seed, all
+// on the source story, so that one round of a batch asks everything. What the
+// model claims is held against the text before it counts:
+//
+//	no_place              the model finds none
+//	fact_not_found        the earlier passage is not in the story, word for word
+//	passage_not_found     the later one is not
+//	passage_ambiguous     it stands there more than once
+//	wrong_order           the fact does not stand before the passage
+//	noop_edit             the new passage differs in blanks or punctuation only
+//	too_different         over 90 words, or hardly a word of the old passage left
+//	points_at_itself      the new passage speaks of contradictions, or holds marks
+//	judge_says_no         the judge sees no contradiction of the kind
+//	judge_unreadable      and what became of an answer else: refusal, truncated, ...
+func (in *Injector) ask(ctx context.Context, pass *transform.Pass, s schemas.Story) ([]proposal, error) {
+	var out []proposal
+	anchors := text.NewAnchorer(s.Text)
+	for _, c := range schemas.Categories {
+		order := transform.Random(in.cfg.Seed, "diagnostic-subtype-"+c.Name, s.StoryID).Perm(len(c.Subtypes))
+		subtype := c.Subtypes[order[0]].Name
+		p, reason, detail, err := in.propose(ctx, pass, s, anchors, subtype)
+		if err != nil {
+			return nil, err
+		}
+		switch reason {
+		case "":
+			out = append(out, p)
+		case string(llm.Pending):
+			pass.Await()
+		default:
+			pass.SetAside(s.StoryID, reason, subtype+": "+detail)
+		}
+	}
+	return out, nil
+}
+
+// propose asks for one contradiction, again when the answer cannot be used.
+func (in *Injector) propose(ctx context.Context, pass *transform.Pass, s schemas.Story, anchors *text.Anchorer, subtype string) (p proposal, reason, detail string, err error) {
+	q := questionOf(subtype)
+	q.Text = s.Text
+	call := injectCall(in.cfg.Model)
+	for sample := range tries {
+		res, err := call.Do(ctx, pass.Model, q, sample)
+		if err != nil {
+			return p, "", "", err
+		}
+		if res.Pending() {
+			return p, string(llm.Pending), "", nil
+		}
+		if !res.OK() {
+			reason, detail = string(res.Outcome), res.Reason
+			continue
+		}
+		if p, reason, detail = verify(s, anchors, subtype, res.Value); reason == "" {
+			break
+		}
+	}
+	if reason != "" || in.cfg.Judge == "" {
+		return p, reason, detail, nil
+	}
+	d, why, err := in.build(s, []proposal{p})
+	if err != nil || why != "" {
+		return p, why, "alone in its story", err
+	}
+	j := questionOf(subtype)
+	j.Story, j.Fact, j.Contra = d.Story, d.Injections[0].Fact.Text, d.Injections[0].Contra.Text
+	res, err := judgeCall(in.cfg.Judge).Do(ctx, pass.Model, j, 0)
+	switch {
+	case err != nil:
+		return p, "", "", err
+	case res.Pending():
+		return p, string(llm.Pending), "", nil
+	case !res.OK():
+		return p, "judge_unreadable", string(res.Outcome) + ": " + res.Reason, nil
+	case !res.Value:
+		return p, "judge_says_no", p.alleged, nil
+	}
+	p.checked = "judge"
+	return p, "", "", nil
+}
+
+// verify makes a proposal of a claim: both passages are the story's own, and
+// the change is what differs between the old passage and the new one.
+func verify(s schemas.Story, anchors *text.Anchorer, subtype string, c claim) (p proposal, reason, detail string) {
+	if c.none != "" {
+		return p, "no_place", c.none
+	}
+	passage := anchors.Find(c.passage, -1)
+	switch {
+	case !passage.Class.Normalised() || len(passage.Ranges) != 1:
+		return p, "passage_not_found", passage.Why
+	case passage.Occurrences > 1:
+		return p, "passage_ambiguous", fmt.Sprintf("it stands there %d times", passage.Occurrences)
+	}
+	at := passage.Ranges[0]
+	fact := anchors.Find(c.fact, 0)
+	switch {
+	case !fact.Class.Normalised() || len(fact.Ranges) != 1:
+		return p, "fact_not_found", fact.Why
+	case fact.Ranges[0].End > at.Start:
+		return p, "wrong_order", "the fact stands behind the passage that should deny it"
+	}
+	ch, why := difference(s.Text, at, c.replacement)
+	if why != "" {
+		return p, why, ""
+	}
+	// The two must not share a sentence: the fact stays as it is.
+	for _, t := range text.Sentences(s.Text) {
+		if t.Start < fact.Ranges[0].End && fact.Ranges[0].Start < t.End && t.Start < ch.End && ch.Start < t.End {
+			return p, "wrong_order", "fact and change stand in one sentence"
+		}
+	}
+	return proposal{subtype: subtype, changes: []change{ch}, fact: standing(fact.Ranges[0]), contra: changed(0),
+		explanation: c.explanation, alleged: c.explanation, checked: "nobody"}, "", ""
+}
+
+// difference is the shortest run of words in which a new passage differs from
+// the story's own at r.
+func difference(s string, r text.Range, now string) (change, string) {
+	old := r.Of(s)
+	if letters(old) == letters(now) {
+		return change{}, "noop_edit"
+	}
+	low := strings.ToLower(now)
+	for _, w := range []string{"contradict", "inconsisten", "<", ">", "[", "]", "```", "**"} {
+		if strings.Contains(low, w) && !strings.Contains(strings.ToLower(old), w) {
+			return change{}, "points_at_itself"
+		}
+	}
+	a, b := pieces(old), pieces(now)
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	j := 0
+	for j < len(a)-i && j < len(b)-i && a[len(a)-1-j] == b[len(b)-1-j] {
+		j++
+	}
+	if len(b)-i-j == 0 { // words were taken out: what stands beside them shows where
+		if i > 0 {
+			i--
+		} else if j > 0 {
+			j--
+		}
+	}
+	from := r.Start + len(strings.Join(a[:i], ""))
+	to := r.End - len(strings.Join(a[len(a)-j:], ""))
+	c := change{Range: text.Range{Start: from, End: to}, New: strings.Join(b[i:len(b)-j], "")}
+	if text.Words(now) > mostNew {
+		return c, "too_different"
+	}
+	had := wordsOf(old)
+	kept := 0
+	for _, w := range wordsOf(now) {
+		if slices.Contains(had, w) {
+			kept++
+		}
+	}
+	if kept*4 < len(had) {
+		return c, "too_different"
+	}
+	return c, ""
+}
+
+// pieces cuts a text into words and the runs between them; joined they are it.
+func pieces(s string) []string {
+	var out []string
+	start := 0
+	kind := -1
+	for i, c := range s {
+		k := 0
+		if unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.Is(unicode.M, c) {
+			k = 1
+		}
+		if kind >= 0 && (k != kind || k == 0) {
+			out = append(out, s[start:i])
+			start = i
+		}
+		kind = k
+	}
+	if start < len(s) {
+		out = append(out, s[start:])
+	}
+	return out
+}
+
+// letters folds a text to its letters and digits.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r) {
+			return r
+		}
+		return -1
+	}, s)
+}
