@@ -21,18 +21,30 @@ type pushCmd struct {
 func (*pushCmd) Help() string {
 	return `Verifies the release, uploads it in one commit and tags it with its version. A
 version that is there already is never overwritten. A push that was cut goes on
-where it stopped. The token comes from the environment, HF_TOKEN, and from
-nowhere else; HF_ENDPOINT names another hub.
+where it stopped. The token comes from the environment, HF_TOKEN, or in CI is
+had for the job's identity where the repository names it as a trusted publisher
+(.github/workflows/publish.yml); HF_ENDPOINT names another hub.
 
   HF_TOKEN=... retcon push out --repo owner/name --dry-run`
 }
 
 func (cmd *pushCmd) Run(e *env) error {
-	token := os.Getenv("HF_TOKEN")
-	if token == "" {
-		return withHint(exitUsage, "set HF_TOKEN to a token that may write to the repository", errors.New("there is no token in the environment"))
+	repo := cmd.Repo
+	if repo == "" {
+		r, err := datasets.Open(cmd.Data)
+		if err != nil {
+			return err
+		}
+		repo = r.Manifest.Recipe.Release.Repository
 	}
-	p, err := datasets.Push(e.ctx, cmd.Data, datasets.PushOptions{Endpoint: os.Getenv("HF_ENDPOINT"), Repository: cmd.Repo, Token: token, DryRun: cmd.DryRun, Log: e.log})
+	token, err := datasets.HubToken(e.ctx, os.Getenv, os.Getenv("HF_ENDPOINT"), repo, nil)
+	if errors.Is(err, datasets.ErrNoToken) {
+		return withHint(exitUsage, "set HF_TOKEN to a token that may write to the repository", err)
+	}
+	if err != nil {
+		return err
+	}
+	p, err := datasets.Push(e.ctx, cmd.Data, datasets.PushOptions{Endpoint: os.Getenv("HF_ENDPOINT"), Repository: repo, Token: token, DryRun: cmd.DryRun, Log: e.log})
 	switch {
 	case errors.Is(err, datasets.ErrTagExists):
 		return withHint(exitUsage, "give the release a new version; retcon diff says which", err)
