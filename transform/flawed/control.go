@@ -32,7 +32,12 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 				pass.SetAside(d.DraftID, reason, detail)
 				return keep, nil
 			}
-			res, err := ask(ctx, pass, controlCall, m.source(&d), readTries)
+			in := m.source(&d)
+			var res llm.Result[[3]string]
+			err := fits(pass, controlCall, in, in.Act2+in.Act3)
+			if err == nil {
+				res, err = ask(ctx, pass, controlCall, in, readTries)
+			}
 			var drop *transform.DropError
 			switch {
 			case errors.Is(err, transform.ErrPending):

@@ -42,8 +42,7 @@
 // A draft or a part of one that is set aside has the step's name as stage and
 // one of these as reason. An answer that cannot be read, after the tries a
 // stage has, gives its class as reason: empty, refusal, truncated,
-// truncated_in_reasoning, unclosed_tag, parse_failed, echo, api_error,
-// prompt_cut.
+// truncated_in_reasoning, parse_failed, echo, api_error, prompt_cut.
 //
 //	draw            not_drawn            not in the recipe's share
 //	                not_a_story          no sentences: a query, an empty record
@@ -59,11 +58,12 @@
 //	score           not_scored           no score from 1 to 4 under the fact's number
 //	                unimportant          a score that the recipe does not keep
 //	choose          not_chosen           over facts_per_source
-//	rewrite         bad_tags             <m> nests or does not pair up
+//	rewrite         answer_too_long      max_tokens of the stage hold no such story
+//	                bad_tags             <m> nests or does not pair up
 //	                silent_edit          sentences changed outside every mark
 //	                remark               the answer's talk around the story; the story stays
 //	                noop_edit            what is marked equals the source
-//	                too_different        too many changes for a rewriting
+//	                too_different        too much changed, or gone, for a rewriting
 //	                not_a_text           the result is no frozen text
 //	                no_rule              a fact that the rules did not make
 //	patch           act_1_touched        sentences of act 1 are cut otherwise in the patched story

@@ -15,7 +15,7 @@ import (
 )
 
 // rewriteVersion covers the rules that answer this stage offline.
-var rewriteVersion = "2+" + offline.Version()
+var rewriteVersion = "3+" + offline.Version()
 
 // rewrite asks for the whole story under the counterfactual. What comes back is
 // the counterfactual story; the plot hole is made of its acts 2 and 3.
@@ -27,9 +27,13 @@ func (m *maker) rewrite() transform.Step[schemas.Draft, schemas.Draft] {
 			"The tags are not believed: sentences of each act are aligned with the source's, and what differs is what changed. " +
 			"Sentences that differ in blanks, kinds of quotes or untagged punctuation keep the source's bytes.\n\n" +
 			"What the answer says of itself before or behind the acts is left out.\n\n" +
-			"Reasons: bad_tags, silent_edit, noop_edit, too_different, not_a_text, and the classes of unreadable answers; for what was left out: remark.",
+			"Reasons: answer_too_long, bad_tags, silent_edit, noop_edit, too_different, not_a_text, and the classes of unreadable answers; for what was left out: remark.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
-			res, err := ask(ctx, pass, rewriteCall, m.source(&d), readTries)
+			in := m.source(&d)
+			if err := fits(pass, rewriteCall, in, d.Original.Text); err != nil {
+				return nil, err
+			}
+			res, err := ask(ctx, pass, rewriteCall, in, readTries)
 			if err != nil {
 				return nil, err
 			}
@@ -52,9 +56,29 @@ func (m *maker) rewrite() transform.Step[schemas.Draft, schemas.Draft] {
 	}
 }
 
-// mostChanged is the share of an act's sentences above which a rewriting is no
-// longer close to its source.
+// fits sets a draft aside before an answer is paid for that would be cut off: it
+// repeats text, and the stage's max_tokens do not hold that.
+func fits(pass *transform.Pass, c llm.Call[prompt, [3]string], in prompt, text string) error {
+	if pass.Engine() == "rules" {
+		return nil
+	}
+	req, err := c.Request(pass.Model, in, 0)
+	if err != nil {
+		return err
+	}
+	if need, has := llm.RoughTokens(text), req.Params.MaxTokens; has > 0 && need > has {
+		return transform.Drop("answer_too_long", fmt.Sprintf("the answer would have about %d tokens, and max_tokens of stage %s is %d: raise it in the recipe", need, c.Stage, has))
+	}
+	return nil
+}
+
+// mostChanged is the share of an act above which a rewriting is no longer close
+// to its source: changes for three of its sentences each, or words that are gone.
+// An act that was summarised in one marked sentence is one change.
 const mostChanged = 0.6
+
+// shortAct is the number of words up to which a share of an act says nothing.
+const shortAct = 40
 
 // assemble turns three rewritten acts into edits of the source. Talk is what
 // the answer says around the acts.
@@ -79,6 +103,13 @@ func assemble(d *schemas.Draft, acts [3]string) (edits []replace, flaw *schemas.
 		}
 		if n := len(text.Sentences(act)); n > 4 && float64(len(rw.edits)) > 3*mostChanged*float64(n) {
 			return nil, nil, nil, transform.Drop("too_different", fmt.Sprintf("act %d: %d changes in %d sentences", i+1, len(rw.edits), n))
+		}
+		gone, all := 0, text.Words(act)
+		for _, e := range rw.edits {
+			gone += text.Words(e.Of(act))
+		}
+		if float64(gone) > mostChanged*float64(all) && all > shortAct {
+			return nil, nil, nil, transform.Drop("too_different", fmt.Sprintf("act %d: %d of %d words are gone", i+1, gone, all))
 		}
 		for _, e := range rw.edits {
 			e.Start += bounds[i]

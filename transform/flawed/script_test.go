@@ -183,6 +183,7 @@ func TestModelPathAgreesWithRules(t *testing.T) {
 		for i, w := range want.Outs {
 			g := got.Outs[i]
 			items++
+			undoes(t, s, g)
 			if g.Patched.TextHash != w.Patched.TextHash || g.MatchID != w.MatchID {
 				t.Errorf("%s: other plot hole", w.MatchID)
 			}
@@ -233,6 +234,16 @@ func sampleOf(stage string, sample int, change func(text string) llm.Answer) fun
 	}
 }
 
+// answers gives one answer to all samples of a stage.
+func answers(stage string, a llm.Answer) func(llm.Request, string) llm.Answer {
+	return func(req llm.Request, text string) llm.Answer {
+		if req.Stage == "flawed/"+stage {
+			return a
+		}
+		return says(text)
+	}
+}
+
 func line(s string) func(string) string { return func(string) string { return s } }
 
 var faults = []fault{
@@ -248,6 +259,49 @@ var faults = []fault{
 	{name: "acts: refused", reasons: []string{"acts/refusal"}, spoil: at("acts", line("I'm sorry, but I can't help with that."))},
 	{name: "acts: empty", reasons: []string{"acts/empty"}, spoil: at("acts", line(""))},
 	{name: "acts: the placeholder came back", reasons: []string{"acts/echo"}, spoil: at("acts", line("### Act 1\n**First Line:** <first line of act 1>\n### Act 2\n**First Line:** <first line of act 2>\n### Act 3\n**First Line:** <first line of act 3>"))},
+	{name: "acts: the refusal field is set (C37)", reasons: []string{"acts/refusal"}, spoil: answers("acts", llm.Answer{Text: "### Act 1", Refusal: "I will not.", FinishReason: "stop"})},
+	{name: "acts: the content filter (C37)", reasons: []string{"acts/refusal"}, spoil: answers("acts", llm.Answer{Text: "### Act 1", FinishReason: "content_filter"})},
+	{name: "acts: reasoning and nothing else (C40)", reasons: []string{"acts/empty"}, spoil: answers("acts", llm.Answer{Reasoning: "Let me see.", FinishReason: "stop"})},
+	{name: "facts: thinking never closed (C32)", reasons: []string{"facts/truncated_in_reasoning"}, spoil: answers("facts", llm.Answer{Text: "<think>Maybe the lamp was red", FinishReason: "length"})},
+	{name: "facts: the server refuses the request", reasons: []string{"facts/api_error"}, spoil: answers("facts", llm.Answer{Error: &llm.CallError{Status: 400, Code: "invalid_prompt", Message: "no"}})},
+	{name: "facts: the server cut the prompt", reasons: []string{"facts/prompt_cut"}, spoil: func(req llm.Request, s string) llm.Answer {
+		if req.Stage == "flawed/facts" {
+			return llm.Answer{Text: s, FinishReason: "stop", Usage: llm.Usage{PromptTokens: 90, CompletionTokens: 10}}
+		}
+		return says(s)
+	}},
+	{name: "facts: the example of the prompt came back", reasons: []string{"facts/echo"},
+		spoil: at("facts", line("Characters:\n- Fact: <fact>; Counterfactual: <counterfactual of that fact>\n  Evidence: <sentence of act 1>"))},
+	{name: "thinking before every answer", survives: true, counterfactual: true, resolved: true,
+		spoil: func(_ llm.Request, s string) llm.Answer {
+			return says("<think>## Act 1 could start anywhere. Hence my answer is \"No continuity error found\"\n### Decision\n</think>\n" + s)
+		}},
+	{name: "fenced, with a farewell (C28)", survives: true, counterfactual: true, resolved: true,
+		spoil: func(req llm.Request, s string) llm.Answer {
+			switch req.Stage {
+			case "flawed/score", "flawed/facts", "flawed/type":
+				return says("Sure, here it is:\n\n```\n" + s + "\n```\n")
+			}
+			return says(s)
+		}},
+	{name: "rewrite: empty", reasons: []string{"rewrite/empty"}, spoil: at("rewrite", line(""))},
+	{name: "rewrite: refused", reasons: []string{"rewrite/refusal"}, spoil: at("rewrite", line("I'm sorry, but I can't help with that."))},
+	{name: "rewrite: an act summarised in one marked line", reasons: []string{"rewrite/too_different"}, spoil: at("rewrite", func(s string) string {
+		head, _, _ := strings.Cut(s, "### Act 2")
+		return head + "### Act 2:\n" + markOpen + "Much happened then." + markClose + "\n\n### Act 3:\n" + markOpen + "And so it ended." + markClose
+	})},
+	{name: "rewrite: the last sentences left out", reasons: []string{"rewrite/silent_edit"}, spoil: at("rewrite", func(s string) string {
+		s = strings.TrimSpace(s)
+		return s[:strings.LastIndex(s[:len(s)-2], ". ")+1]
+	})},
+	{name: "judge: refused by all", reasons: []string{"judge/judge_says_no"}, spoil: at("judge", line("I can't help with that."))},
+	{name: "judge: yes, of another story", reasons: []string{"judge/judge_says_no"}, spoil: at("judge", line(verdictText(true, []string{"{{line}}"}, []string{"{{line}}"})))},
+	{name: "coherence: cannot be read", reasons: []string{"counterfactual/cf_incoherent"}, survives: true, resolved: true, spoil: at("coherence", line(""))},
+	{name: "resolve: refused", reasons: []string{"resolve/refusal"}, survives: true, counterfactual: true, spoil: at("resolve", line("I'm sorry, but I can't help with that."))},
+	{name: "control: placeholders", reasons: []string{"control/echo"}, survives: true, counterfactual: true, resolved: true,
+		spoil: at("control", line("## Changed Story\n### Act 2:\n<act 2 with the changed detail>\n\n### Act 3:\n<act 3 with the changed detail>"))},
+	{name: "control: cut off", reasons: []string{"control/truncated"}, survives: true, counterfactual: true, resolved: true,
+		spoil: answers("control", llm.Answer{Text: "## Changed Story\n### Act 2:\nHe", FinishReason: "length"})},
 	{name: "rewrite: cut off", reasons: []string{"rewrite/truncated"}, spoil: func(req llm.Request, text string) llm.Answer {
 		if req.Stage == "flawed/rewrite" {
 			return llm.Answer{Text: text[:len(text)/2], FinishReason: "length"}
