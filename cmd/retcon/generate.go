@@ -396,7 +396,7 @@ func (cmd *generateCmd) candidates(p generatePlan) iter.Seq2[generate.Item, erro
 }
 
 // promptConfig is the config of a release that holds prompts.
-const promptConfig = "prompts"
+const promptConfig = datasets.PromptsConfig
 
 // prompts reads prompts of a release, of a workspace or of a file with at
 // least the columns id and prompt.

@@ -310,6 +310,9 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 	dirs := []string{ingestDir, dedupDir, makeDir, splitsDir}
 	if c.recipe.Prompts.Target > 0 {
 		dirs = []string{ingestDir, dedupDir, makeDir, promptsDir, splitsDir}
+		if _, err := c.inputOf(promptsDir); err != nil {
+			return m, err
+		}
 	}
 	for _, dir := range dirs {
 		s, err := pipeline.ReadManifest(c.ws.Step(dir))

@@ -26,7 +26,7 @@ func TestStepsLock(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var fresh bytes.Buffer
-	for _, step := range []string{ingestDir, dedupDir, makeDir, splitsDir} {
+	for _, step := range []string{ingestDir, dedupDir, makeDir, promptsDir, splitsDir} {
 		m, err := pipeline.ReadManifest(filepath.Join(dir, "out.work", step))
 		if err != nil {
 			t.Fatal(err)

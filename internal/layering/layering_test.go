@@ -35,7 +35,7 @@ var rules = []rule{
 	{dir: "ingest", leans: []string{"schemas", "internal/text", "internal/fetch", "ingest/..."}},
 	{dir: "transform", leans: []string{"schemas", "internal/llm"}},
 	{dir: "transform/dedup", leans: []string{"transform", "schemas", "internal/text"}},
-	{dir: "transform/rewrite", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
+	{dir: "transform/rewrite", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/...", "ingest/..."}},
 	{dir: "transform/flawed", leans: []string{"transform", "transform/flawed/...", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/...", "ingest/..."}},
 	{dir: "transform/generate", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
 	{dir: "transform/diagnostic", leans: []string{"transform", "transform/flawed/...", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/...", "ingest/..."}},

@@ -154,7 +154,7 @@ func checkMarkup(s *subject) string {
 
 // mentioned are names and words that tell where a prompt comes from.
 var mentioned = regexp.MustCompile(`(?i)\b(?:writing ?prompts?|long ?bench(?:[_-]?write)?|long ?lamp|longwriter|tell ?me ?a ?story corpus|storium|writing ?bench|wiki ?plots?|fairytale ?qa|narrative ?qa|project gutenberg|gutenberg|pglaf|` +
-	`wikipedia|reddit|subreddit|redditors?|upvotes?|downvotes?|karma whor\w+|r/\w+|u/\w+|data ?set|training data|benchmark|the corpus|this (?:post|thread|sub|prompt)|original (?:post|poster)|OP\b|edit ?\d*:|tl;?dr|nsfw|simple prompt|prompt me|image prompt|theme thursday|constrained writing)`)
+	`wikipedia|reddit|subreddit|redditors?|upvotes?|downvotes?|karma whor\w+|r/\w+|u/\w+|data ?set|training data|benchmark|the corpus|this (?:post|thread|sub|prompt)\b|original (?:post|poster)\b|OP\b|edit ?\d*:|tl;?dr|nsfw|simple prompt|prompt me|image prompt|theme thursday|constrained writing|text translation)`)
 
 func checkMentions(s *subject) string {
 	if m := mentioned.FindString(s.text); m != "" {
@@ -163,7 +163,7 @@ func checkMentions(s *subject) string {
 	return ""
 }
 
-var offensive = regexp.MustCompile(`(?i)\b(?:n[i1]gg(?:er|a)s?|fagg?ots?|kikes?|spics?|chinks?|trann(?:y|ies)|retards?|cunts?|porn\w*|blow ?jobs?|hand ?jobs?|rap(?:e|ed|es|ing|ist|ists)|incest\w*|molest\w*|pedophil\w*|paedophil\w*|masturbat\w*|orgasm\w*|erection|ejaculat\w*|penis(?:es)?|vagina\w*|dildos?|gang ?bang\w*|hentai|wet themselves|bladder holding)\b|强奸|乱伦|色情`)
+var offensive = regexp.MustCompile(`(?i)\b(?:n[i1]gg(?:er|a)s?|kikes?|trann(?:y|ies)|retards?|cunts?|porn\w*|blow ?jobs?|hand ?jobs?|rap(?:e|ed|es|ing|ist|ists)|incest\w*|pedophil\w*|paedophil\w*|masturbat\w*|orgasm\w*|ejaculat\w*|penis(?:es)?|vagina\w*|dildos?|gang ?bang\w*|hentai|wet themselves|bladder holding)\b|强奸|乱伦|色情`)
 
 func checkOffensive(s *subject) string {
 	if m := offensive.FindString(s.text); m != "" {
@@ -206,7 +206,7 @@ func checkStory(s *subject) string {
 	return ""
 }
 
-var asksBack = regexp.MustCompile(`(?i)\b(?:what (?:do|would) you (?:think|write)|tell me (?:your|about your)|your favou?rite|in the comments|anything you want|write whatever|surprise me|any (?:topic|genre|story) (?:you|of your)|first thing that comes)\b`)
+var asksBack = regexp.MustCompile(`(?i)\b(?:what (?:do|would) you (?:think|write)|tell me (?:your|about your)|(?:what|tell (?:me|us)|who)[^.?]{0,12} your favou?rite|in the comments|anything you want|write whatever|surprise me|any (?:topic|genre|story) (?:you|of your)|first thing that comes)\b`)
 
 func checkAnswerable(s *subject) string {
 	if m := refers.FindString(s.own); m != "" && s.r.story.Kind != schemas.KindQuery {
@@ -219,7 +219,7 @@ func checkAnswerable(s *subject) string {
 		if _, why := noStory(s.r.text); why != "" && asks.MatchString(s.r.text) {
 			return why
 		}
-		if goesOn.MatchString(s.text) && s.words < 60 {
+		if goesOn.MatchString(s.text) && queryTask(s.text) != schemas.TaskContinuation {
 			return "it asks to go on from a text that is not in it"
 		}
 	}
@@ -282,7 +282,11 @@ func checkTrivial(s *subject) string {
 			content[stem(w)] = true
 		}
 	}
-	return when(len(content) < 7, fmt.Sprintf("%d words of content", len(content)))
+	least := 6
+	if s.r.asked != "" || s.r.story.Kind == schemas.KindQuery { // an idea may be short
+		least = 4
+	}
+	return when(len(content) < least, fmt.Sprintf("%d words of content", len(content)))
 }
 
 // asking are the words of which requests are made.

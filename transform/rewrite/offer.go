@@ -4,6 +4,7 @@ package rewrite
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -42,25 +43,31 @@ var (
 
 // Least words of a source for a task, and beats of an outline.
 const (
+	leastWords     = 100
 	leastOutlined  = 220
 	leastCompleted = 260
 	leastBeats     = 5
-	mostBeats      = 9
+	mostBeats      = 10
 )
 
 // offers says which tasks a story can be made into. quote bounds the words of
 // one passage, 0 for no bound.
 func (r *reading) offers(quote int) map[string]*offer {
 	out := map[string]*offer{}
+	if r.words < leastWords && r.asked == "" {
+		return out
+	}
 	if p, fit := r.premise(quote); fit > 0 {
 		out[schemas.TaskGeneration] = &offer{fit: fit, premise: p}
 	}
-	if p, ok := r.opening(bound(openingWords[r.zh], quote)); ok && len(p.text)*2 < len(r.text) && !r.summary() {
+	l := bound(openingWords[r.zh], quote)
+	l.max = min(l.max, r.words*2/5) // more would give the story away
+	if p, ok := r.opening(l); ok && !r.summary() {
 		out[schemas.TaskContinuation] = &offer{fit: 0.8, opening: p}
 	}
 	if r.words >= leastOutlined || r.summary() {
 		n := min(mostBeats, max(leastBeats+1, r.words/120))
-		if b := r.outline(n, 0, len(r.sents)); len(b) >= leastBeats || r.summary() && len(b) >= 4 {
+		if b := r.plot(n); len(b) >= leastBeats || r.summary() && len(b) >= 4 {
 			o := &offer{fit: 0.8, outline: b}
 			if r.summary() {
 				o.fit = 1.6
@@ -119,22 +126,22 @@ func (r *reading) premise(quote int) (piece, float64) {
 		}
 		sum += s.words
 		// A second sentence is taken where the first says little.
-		if sum >= l.min && (sum >= l.max/2 || i > first) {
-			return r.premiseOf(first, i, sum)
+		if sum >= l.min && (sum >= l.max*2/5 || i > first+1) {
+			return r.premiseOf(first, i)
 		}
 	}
 	if sum >= l.min {
 		for i := first; i < len(r.sents); i++ {
 			sum -= r.sents[i].words
 			if sum <= 0 {
-				return r.premiseOf(first, i, 0)
+				return r.premiseOf(first, i)
 			}
 		}
 	}
 	return piece{}, 0
 }
 
-func (r *reading) premiseOf(first, last, _ int) (piece, float64) {
+func (r *reading) premiseOf(first, last int) (piece, float64) {
 	rng := text.Range{Start: r.sents[first].Start, End: r.sents[last].End}
 	t := rng.Of(r.text)
 	fit := 0.35
@@ -166,10 +173,13 @@ func (r *reading) firstProse() int {
 	return -1
 }
 
+// goesBack is how a text begins that is a part of a longer one.
+var goesBack = regexp.MustCompile(`(?i)^\W*(?:meantime|meanwhile|presently|thus|therefore|hence|however|moreover|besides|these|such|also|afterwards?|accordingly|consequently)\b`)
+
 // opening is the story's beginning, of whole sentences.
 func (r *reading) opening(l lengths) (piece, bool) {
 	first := r.firstProse()
-	if first < 0 || leans(r.of(r.sents[first]), r.zh) && r.zh {
+	if first < 0 || leans(r.of(r.sents[first]), r.zh) && r.zh || goesBack.MatchString(r.of(r.sents[first])) {
 		return piece{}, false
 	}
 	sum, last := 0, -1
@@ -215,6 +225,11 @@ func balanced(t string) bool {
 // farewell are last words of a teller to the audience, which belong to no plot.
 var farewell = regexp.MustCompile(`(?i)\bend of (?:this|the|my|our) (?:story|tale)|believe (?:this|it|me)\b|\bmoral\b|\bwhoso?ever\b|\bif they (?:are|have|be) not dead|\bto this (?:very )?day|\bI (?:was|have|can|know|heard)\b|\bmy (?:story|tale)\b|\breaders?\b|\bthe end\b`)
 
+// takesLeave reports a sentence in which the teller speaks to the audience.
+func (r *reading) takesLeave(t string) bool {
+	return farewell.MatchString(t) || !r.zh && !spoken(t) && !r.first() && slices.Contains(wordsOf(t), "i")
+}
+
 // ending is how the story ends, of whole sentences.
 func (r *reading) ending(l lengths) (piece, bool) {
 	if len(r.paras) == 0 || len(r.sents) == 0 {
@@ -229,7 +244,7 @@ func (r *reading) ending(l lengths) (piece, bool) {
 	last := len(r.sents) - 1
 	for n := 0; n < 4 && last > 0; n++ {
 		t := r.of(r.sents[last])
-		if plain(t) && ends(t) && !farewell.MatchString(t) {
+		if plain(t) && ends(t) && !r.takesLeave(t) {
 			break
 		}
 		if !ends(t) && n == 0 {
@@ -237,7 +252,7 @@ func (r *reading) ending(l lengths) (piece, bool) {
 		}
 		last--
 	}
-	if t := r.of(r.sents[last]); !plain(t) || !ends(t) || farewell.MatchString(t) {
+	if t := r.of(r.sents[last]); !plain(t) || !ends(t) || r.takesLeave(t) {
 		return piece{}, false
 	}
 	sum, first := 0, -1
@@ -260,13 +275,76 @@ func (r *reading) ending(l lengths) (piece, bool) {
 	return piece{"ending", sourceText, t, show(t)}, true
 }
 
+// plot is an outline of the whole story: what it sets out from, beats between,
+// and where it arrives.
+func (r *reading) plot(n int) []piece {
+	all := len(r.sents)
+	if all < n {
+		return r.outline(n, 0, all)
+	}
+	first := -1
+	for i := range min(all, max(3, all/8)) {
+		t := r.of(r.sents[i])
+		if r.fitness(r.sents[i]) > 0 && !leans(drop(t), r.zh) && !backward(t) || formula.MatchString(t) && r.sents[i].words <= 45 && plain(t) && ends(t) && !spoken(t) {
+			first = i
+			break
+		}
+	}
+	last := -1
+	for i := all - 1; i > all-1-max(3, all/8) && i > first; i-- {
+		t := r.of(r.sents[i])
+		if r.fitness(r.sents[i]) > 0 && !leans(drop(t), r.zh) && !r.takesLeave(t) {
+			last = i
+			break
+		}
+	}
+	var out []piece
+	add := func(i int) {
+		t := clause(r.of(r.sents[i]))
+		out = append(out, piece{"outline", sourceText, t, point(t, r.zh)})
+	}
+	from, to := 0, all
+	if first >= 0 {
+		add(first)
+		from, n = first+1, n-1
+	}
+	if last >= 0 {
+		to, n = last, n-1
+	}
+	if from < to {
+		out = append(out, r.outline(n, from, to)...)
+	}
+	if last >= 0 {
+		add(last)
+	}
+	return out
+}
+
+// backward reports a pronoun near a sentence's start: it needs a sentence
+// before it.
+func backward(t string) bool {
+	f := wordsOf(t)
+	for _, w := range f[:min(12, len(f))] {
+		switch w {
+		case "he", "she", "they", "him", "her", "them", "his", "their", "this", "these", "those":
+			return true
+		}
+	}
+	return false
+}
+
 // outline picks the beats of a stretch of the story. The first must not lean on
 // what stood before.
 func (r *reading) outline(n, from, to int) []piece {
 	var out []piece
+	seen := map[string]bool{}
 	for _, s := range r.beats(n, from, to) {
 		t := clause(r.of(s))
-		if len(out) == 0 && leans(drop(t), r.zh) {
+		if seen[t] {
+			continue
+		}
+		seen[t] = true
+		if len(out) == 0 && from == 0 && leans(drop(t), r.zh) {
 			continue
 		}
 		out = append(out, piece{"outline", sourceText, t, point(t, r.zh)})
@@ -277,7 +355,7 @@ func (r *reading) outline(n, from, to int) []piece {
 // point is a beat as a line of an outline: without the conjunction it began
 // with, and with a full stop.
 func point(t string, zh bool) string {
-	t = strings.Join(strings.Fields(show(t)), " ")
+	t = strings.Join(strings.Fields(strings.ReplaceAll(t, "--", "—")), " ")
 	if zh {
 		return strings.ReplaceAll(t, "\n", "")
 	}

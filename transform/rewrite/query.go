@@ -7,38 +7,45 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
-// asks reports a request: somebody is told to write. A query without it is a
+// asks finds a request: somebody is told to write. A query without it is a
 // bare idea, such as most posts of a forum for writers.
-var asks = regexp.MustCompile(`(?i)\b(?:write|writing|compose|create|craft|tell (?:me|us|a|the)|continue|complete|finish|expand|develop|describe|design|generate|help me|draft|imagine and write)\b|写|续|创作|编写|扩写|补全|撰|讲述|设计`)
+var asks = regexp.MustCompile(`(?i)\b(?:write|compose|create|craft|tell (?:me|us|a|an|the)|retell|continue|complete|finish|expand|develop|design|generate|draft|produce|brainstorm|describe|polish|proofread|revise|edit|rewrite|translate|summari[sz]e|analy[sz]e|help me|help us|make (?:up|the most)|please)\b|` +
+	`写|创作|编写|扩写|补全|撰|讲述|设计|构思|请|帮我|完成|改编|润色|修改|翻译`)
 
-// Requests that are about a story, and requests for something else. What asks
-// for both is not taken.
+// Forms of writing. What the first form behind a request names is what it asks
+// for; what stands elsewhere may be material.
 var (
-	storyWords = regexp.MustCompile(`(?i)\b(?:stor(?:y|ies)|novels?|novella|novelette|fiction|fan ?fic(?:tion)?|(?:fairy|folk) ?tale|tale|narrative)\b|小说|故事|童话|同人|寓言|续写`)
-	otherForms = regexp.MustCompile(`(?i)\b(?:poems?|poetry|in verse|sonnet|haiku|limerick|rap|song|lyrics|screenplay|script|stage play|teleplay|essay|speech|letter|diary entr(?:y|ies)|blog|article|review|report|podcast|documentary|storyboard|` +
-		`polish|proofread|revise|edit (?:this|my|the)|rewrite (?:this|my)|translate|summari[sz]e|analy[sz]e|brainstorm|` +
-		`list of|emojis?|uwuspeak|(?:plot|story|chapter|novel)? ?outlines?\b[^.]{0,40}\b(?:for|of) (?:a|an|the)|(?:plot|narrative) framework|character (?:design|profile|sheet)|design (?:a|an|the)[^.]{0,40}\b(?:character|butler|plot|outline)|timed|hand-?written|worksheet)\b|` +
-		`剧本|散文|大纲|诗歌|一首诗|歌词|人物设定|角色设计|人物小传|润色|修改|读后感|评论|分镜|脚本|演讲稿|论文|翻译|段落|独白|作文|情节设计|情节框架|设计一个`)
+	storyForm = regexp.MustCompile(`(?i)^(?:stor(?:y|ies)|storyline|novels?|novella|novelette|fiction|fan ?fic(?:tion)?|(?:fairy|folk) ?tale|tale|fable|narrative|小说|故事|童话|同人|寓言)$`)
+	anyForm   = regexp.MustCompile(`(?i)\b(?:stor(?:y|ies)|storyline|novels?|novella|novelette|fan ?fic(?:tion)?|fiction|(?:fairy|folk) ?tale|tale|fable|narrative|` +
+		`poems?|poetry|sonnet|haiku|limerick|nursery rhyme|rap|songs?|lyrics|screenplay|(?:video |film |movie )?script|stage play|play|teleplay|essay|speech|letter|diary|blog|article|review|report|podcast|documentary|storyboard|` +
+		`list of|outline|plot framework|framework|plot|character (?:design|profile|sheet|description|sketch)|(?:ai )?(?:[a-z]+ )?(?:butler|character)|dialogues?|dialog|monologue|scene|summary|analysis|proposal)\b|` +
+		`小说|故事|童话|同人|寓言|剧本|散文|大纲|诗歌|诗|歌词|人物设定|人物|角色|小传|读后感|评论|分镜|脚本|演讲稿|论文|文章|段落|独白|作文|情节|场面|场景|对话`)
+	// never names what no story in prose is, wherever it stands.
+	never = regexp.MustCompile(`(?i)\b(?:in verse|uwuspeak|emojis?|timed|hand-?written|worksheet|polish(?:ing)? (?:this|my)|proofread|stage play|screenplay)\b|剧本|润色|分镜|详细的?大纲|详细的小说大纲`)
 	// refers names something that is not in the request.
 	refers = regexp.MustCompile(`(?i)\b(?:attached|attachment|(?:the|this) (?:image|picture|photo|link|video)|(?:see|click|linked) (?:below|above|here)|uploaded|previous (?:chapter|message|conversation)s?)\b|附件|如图|上图|下图|链接|上文|前文`)
-	goesOn = regexp.MustCompile(`(?i)\b(?:continue|continuing|carry on|go on|sequel|what happens next)\b|续写|接着写|续作`)
+	goesOn = regexp.MustCompile(`(?i)\b(?:continue|continuing|carry on|go on|finish)\b[^.!?\n]{0,60}\b(?:stor(?:y|ies)|novel|tale|chapter|passage|plot|manuscript)\b|续写|接着写|续作`)
 	both   = regexp.MustCompile(`(?i)\b(?:begin(?:s|ning)?|start(?:s|ing)?|opens?)\b[\s\S]{0,400}\b(?:ends?|ending|closes|concludes?|finale)\b`)
 	plan   = regexp.MustCompile(`(?im)^\s*(?:\d+[.)、）]|[-*•]|[一二三四五六七八九十]+、|["“]?(?:Section|Chapter|Part|Act) \d)`)
 )
+
+// leastPassage is how many words a query has that gives a text to go on from.
+const leastPassage = 150
 
 // queryTask assigns a query's task by what it gives: a text to go on from, a
 // beginning and an end, points to fill in, or little more than an idea.
 func queryTask(q string) string {
 	words := text.WordsCJK(q)
 	switch {
-	case goesOn.MatchString(q) && words >= 60:
+	case goesOn.MatchString(q) && words >= leastPassage:
 		return schemas.TaskContinuation
-	case len(plan.FindAllString(q, -1)) >= 4 || strings.Contains(q, "outline"):
+	case len(plan.FindAllString(q, -1)) >= 4 || strings.Contains(q, "outline:"):
 		return schemas.TaskExpansion
 	case both.MatchString(q) && words >= 60:
 		return schemas.TaskCompletion
@@ -46,14 +53,21 @@ func queryTask(q string) string {
 	return schemas.TaskGeneration
 }
 
+// requestReach is how far behind a request, in bytes, its object may stand.
+const requestReach = 140
+
 // noStory says why a request is not one for a story that can be written, ""
 // when it is.
 func noStory(q string) (check, why string) {
-	if m := otherForms.FindString(q); m != "" {
-		return "not_a_story", fmt.Sprintf("it asks for something else than a story: %q", m)
+	if m := never.FindString(q); m != "" {
+		return "not_a_story", fmt.Sprintf("it asks for something else than a story in prose: %q", m)
 	}
-	if !storyWords.MatchString(q) {
+	form := requestedForm(q)
+	switch {
+	case form == "":
 		return "not_a_story", "it does not ask for a story"
+	case !storyForm.MatchString(form):
+		return "not_a_story", fmt.Sprintf("it asks for something else than a story: %q", form)
 	}
 	if m := refers.FindString(q); m != "" {
 		return "unanswerable", fmt.Sprintf("it refers to what is not in it: %q", m)
@@ -61,9 +75,43 @@ func noStory(q string) (check, why string) {
 	return "", ""
 }
 
+// requestedForm is the first form of writing that stands behind a request in
+// its sentence.
+func requestedForm(q string) string {
+	for _, at := range asks.FindAllStringIndex(q, 40) {
+		end := min(len(q), at[1]+requestReach)
+		for end < len(q) && q[end]&0xC0 == 0x80 {
+			end++
+		}
+		reach := q[at[1]:end]
+		if i := strings.IndexAny(reach, ".!?;\n"); i >= 0 {
+			reach = reach[:i]
+		}
+		if i := strings.IndexAny(reach, "。！？；"); i >= 0 {
+			reach = reach[:i]
+		}
+		for _, m := range anyForm.FindAllStringIndex(reach, -1) {
+			form := reach[m[0]:m[1]]
+			if after := reach[m[1]:]; strings.EqualFold(form, "song") && strings.HasPrefix(after, " of ") || strings.HasPrefix(after, "-") {
+				continue // A Song of Ice and Fire
+			}
+			if next := strings.Fields(reach[m[1]:]); len(next) > 0 && compound[strings.ToLower(strings.Trim(next[0], ",:"))] {
+				form = next[0] // a story outline
+			}
+			return strings.Trim(form, ",:")
+		}
+	}
+	return ""
+}
+
+// compound are words that make another form of the one before them: a novel
+// outline, a story script.
+var compound = set("outline outlines script framework review plan synopsis summary analysis idea ideas")
+
 // target is a length that a text asks for.
 type target struct {
 	at       text.Range // of the number with its unit
+	bound    int        // where words such as "at least" before it start
 	min, max int        // 0: no bound
 	exact    bool       // neither at least nor at most
 	unit     string     // words, pages, chapters ... as written
@@ -82,7 +130,7 @@ func targets(q string) []target {
 		if m[0] > 0 && (q[m[0]-1] == '.' || q[m[0]-1] >= '0' && q[m[0]-1] <= '9') {
 			continue
 		}
-		t := target{at: text.Range{Start: m[4], End: m[1]}, unit: strings.ToLower(q[m[10]:m[11]])}
+		t := target{at: text.Range{Start: m[4], End: m[1]}, bound: m[0], unit: strings.ToLower(q[m[10]:m[11]])}
 		lo, hi := number(q, m[4], m[5]), number(q, m[6], m[7])
 		if m[8] >= 0 {
 			lo, hi = lo*1000, hi*1000
@@ -91,7 +139,7 @@ func targets(q string) []target {
 		out = append(out, t)
 	}
 	for _, m := range hanTarget.FindAllStringSubmatchIndex(q, -1) {
-		t := target{at: text.Range{Start: m[4], End: m[11]}, unit: "字"}
+		t := target{at: text.Range{Start: m[4], End: m[1]}, bound: m[0], unit: "字"}
 		lo, hi := number(q, m[4], m[5]), number(q, m[6], m[7])
 		switch sub(q, m[8], m[9]) {
 		case "万":
@@ -159,7 +207,13 @@ func (t target) agrees(lo, hi int) bool {
 	if t.unit != "words" && t.unit != "word" && t.unit != "字" {
 		return false
 	}
-	return (t.max == 0 || t.max >= lo) && (t.min == 0 || t.min <= hi)
+	switch {
+	case t.min > 0 && t.max > 0:
+		return t.max >= lo && t.min <= hi
+	case t.max > 0: // at most
+		return t.max >= hi
+	}
+	return t.min <= lo // at least
 }
 
 // leastReplaced is the least length that a request may ask for to be made one
@@ -202,8 +256,6 @@ func askLong(q string, lo, hi int, zh bool) (out string, replaced bool, err erro
 		return "", false, fmt.Errorf("it measures its length in %s", t.unit)
 	case max(t.min, t.max) < leastReplaced:
 		return "", false, fmt.Errorf("it asks for %d words", max(t.min, t.max))
-	case !t.exact && t.max == 0 || !t.exact && t.min == 0:
-		return "", false, fmt.Errorf("it bounds its length to %d words from one side", max(t.min, t.max))
 	}
 	return replaceTarget(q, t, lo, hi, comma, zh), true, nil
 }
@@ -213,9 +265,9 @@ var before = regexp.MustCompile(`(?i)(\ban? )?((?:(?:approximately|about|around|
 
 // replaceTarget puts a range in place of the number.
 func replaceTarget(q string, t target, lo, hi int, comma string, zh bool) string {
-	head, tail := q[:t.at.Start], q[t.at.End:]
+	head, tail := q[:t.bound], q[t.at.End:]
 	if zh {
-		return head + fmt.Sprintf("%d至%d字", lo, hi) + tail
+		return head + fmt.Sprintf("%d至%d字", lo, hi) + strings.TrimPrefix(tail, "左右")
 	}
 	low, high := thousands(lo, comma), thousands(hi, comma)
 	word := q[t.at.Start:t.at.End]
@@ -224,7 +276,7 @@ func replaceTarget(q string, t target, lo, hi int, comma string, zh bool) string
 		return head + low + " to " + high + " words" + tail
 	}
 	// A 5000-word story: an 8,000- to 10,000-word story.
-	if m := before.FindStringSubmatchIndex(head); m != nil && m[2] >= 0 {
+	if m := before.FindStringSubmatchIndex(head); m != nil && m[2] >= 0 && m[4] == m[5] {
 		article := head[m[2]:m[3]]
 		fresh := "a "
 		if strings.HasPrefix(low, "8") || strings.HasPrefix(low, "11") || strings.HasPrefix(low, "18") {
@@ -258,5 +310,22 @@ func (w *work) composeQuery() (prompt string, used []piece, err error) {
 	if replaced {
 		w.flag("length_replaced")
 	}
+	if !w.r.zh && strings.IndexFunc(prompt[len(prompt)-1:], unicode.IsLetter) == 0 {
+		prompt += "."
+	}
 	return text.Trim(text.Freeze(prompt)), []piece{{"request", sourceText, q, q}}, nil
+}
+
+// withoutTargets is a request without the lengths it asks for: two that differ
+// in nothing else are one, since both are asked for the benchmark's length.
+func withoutTargets(q string) string {
+	var b strings.Builder
+	at := 0
+	for _, t := range targets(q) {
+		if t.bound >= at {
+			b.WriteString(q[at:t.bound])
+			at = t.at.End
+		}
+	}
+	return b.String() + q[at:]
 }

@@ -21,6 +21,8 @@ type reading struct {
 	sents []sentence // of running prose, in order
 	words int        // of the text; ideographs count singly
 
+	person int // 1 for a story told in the first person, 3 otherwise; 0 not known yet
+
 	// asked is the prompt that the upstream keeps beside a story, if it can be
 	// shown to people as it is.
 	asked string

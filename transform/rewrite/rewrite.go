@@ -201,7 +201,9 @@ func (w *work) record(pass *transform.Pass, model string, keys []llm.Key) Made {
 		var core []string
 		for _, e := range p.Elements {
 			switch e.Role {
-			case "premise", "opening", "outline", "ending", "request":
+			case "request":
+				core = append(core, withoutTargets(e.Text))
+			case "premise", "opening", "outline", "ending":
 				core = append(core, e.Text)
 			}
 		}

@@ -5,6 +5,7 @@ package rewrite
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -54,9 +55,16 @@ func (w *work) compose() (prompt string, used []piece, err error) {
 	fill["craft"] = strings.Join(craft, b.blank)
 	fill["min"], fill["max"] = thousands(w.cfg.MinWords, b.comma), thousands(w.cfg.MaxWords, b.comma)
 	fill["length"] = expand(pick(w.rand, ph.length), fill)
-	prompt = expand(pick(w.rand, ph.frames), fill)
+	frame := pick(w.rand, ph.frames)
+	if w.task == schemas.TaskGeneration && o.premise.in == sourcePrompt && requests.MatchString(o.premise.text) {
+		frame = "{premise}\n\n{craft} {length}" // it says itself what to write
+	}
+	prompt = expand(frame, fill)
 	return text.Trim(text.Freeze(prompt)), used, nil
 }
+
+// requests starts a premise that is itself a request.
+var requests = regexp.MustCompile(`(?i)^(?:write|tell|retell|describe|make|create|take|use|give|start|begin|end|choose|pick|explain|imagine|set|combine|show|let)\b`)
 
 // zhPrompt reports whether the prompt is to be in Chinese.
 func (w *work) zhPrompt(o *offer) bool {
