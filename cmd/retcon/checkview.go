@@ -354,7 +354,6 @@ type checkPages struct {
 	title  string
 	one    report.Reading
 	tmp    string
-	index  *report.Table
 	links  []report.Link
 }
 

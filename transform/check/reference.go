@@ -39,7 +39,6 @@ const maxFacts = 40
 type notes struct {
 	before  [][]fact // before[i] are the facts of the windows before window i
 	outcome llm.Outcome
-	reason  string
 	unclear []string // notes of the calls
 	keys    []string
 }
