@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -291,6 +290,13 @@ func (r *checkRun) all(files []string) error {
 	if err := r.settle(r.env, filepath.Join(r.Work, batch.RequestsFile), r.pending, r.Partial || r.engine == engineStored); err != nil {
 		return err
 	}
+	if r.engine == engineStored && r.pending > 0 {
+		if r.tally.judged == 0 {
+			return withHint(exitInput, "give the flags of the run that asked: model, protocol, samples and parameters are part of a question; nothing was changed",
+				fmt.Errorf("%s holds no answer to any of these questions", r.Work))
+		}
+		r.log.Warn("some answers are not kept, or the questions changed with what is read of the answers before them", "categories", r.pending)
+	}
 	if r.tally.stories == 0 {
 		return inputError(strings.Join(r.Paths, ", "), fmt.Errorf("there is no story to judge%s", skippedNote(r.skipped)))
 	}
@@ -477,5 +483,3 @@ func skippedNote(skipped map[string]int) string {
 	}
 	return " (rows without one: " + strings.Join(parts, ", ") + ")"
 }
-
-var errManyPages = errors.New("one page holds at most 40 stories with findings; name a folder for --html")

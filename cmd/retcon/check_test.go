@@ -168,10 +168,19 @@ func TestCheckAsksAServer(t *testing.T) {
 	if server.Count() != 12 {
 		t.Errorf("--ask-again asked %d times, want 2", server.Count()-10)
 	}
-	// Reading answers that were never given judges nothing, and says so.
-	retcon(exitUnjudged, append(ask, "--reparse", "--work", "empty.work")...)
-	if b, _ := os.ReadFile(filepath.Join(dir, "empty.work", checkDir, "status.jsonl")); bytes.Count(b, []byte(`"status":"api_error"`)) != 10 {
-		t.Errorf("statuses of answers that are not there:\n%s", b)
+	// Reading answers that were never given is refused, and changes nothing.
+	retcon(exitInput, append(ask, "--reparse", "--work", "empty.work")...)
+	retcon(exitInput, append(ask, "--reparse", "--temperature", "0.3")...)
+	if _, err := os.Stat(filepath.Join(dir, "empty.work", checkDir)); err == nil {
+		t.Error("results of answers that are not there were published")
+	}
+	// With answers missing, --partial publishes what is there, and the rest as
+	// not judged.
+	write("more.jsonl", table.String()+`{"id": 9, "model_name": "alpha", "generated_story": "Another tale."}`+"\n")
+	retcon(exitPending, "--model", "m", "--protocol", "reference", "--engine", "batch", "more.jsonl")
+	retcon(exitOK, "--model", "m", "--protocol", "reference", "--engine", "batch", "--partial", "more.jsonl")
+	if b, _ := os.ReadFile(filepath.Join(dir, "check.work", checkDir, "status.jsonl")); bytes.Count(b, []byte(`"status":"api_error"`)) != 5 || bytes.Count(b, []byte("\n")) != 15 {
+		t.Errorf("statuses of a partial run:\n%s", b)
 	}
 	// Several samples: each one's findings are kept beside the merged ones.
 	out = retcon(exitOK, append(ask, "--samples", "2", "--work", "two.work", "--reports", "files", "--html", "pages")...)

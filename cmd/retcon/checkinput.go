@@ -94,7 +94,11 @@ func checkTexts(files []string, limit int, skip func(id, reason string)) iter.Se
 		}
 		for _, f := range files {
 			if plainText(f) {
-				if !emit(readPlain(f)) {
+				c, err := readPlain(f)
+				for n, id := 2, c.ID; seen[c.ID] != ""; n++ { // files of one name in several folders
+					c.ID = fmt.Sprintf("%s-%d", id, n)
+				}
+				if !emit(c, err) {
 					return
 				}
 				continue

@@ -353,10 +353,12 @@ type checkPages struct {
 	single bool
 	title  string
 	one    report.Reading
+	left   int // stories for which there was no room on the one page
 	tmp    string
 	links  []report.Link
 }
 
+// mostOnPage is how many stories one page holds: each is there in full.
 const mostOnPage = 40
 
 func newCheckPages(dest, title string) *checkPages {
@@ -368,10 +370,8 @@ func newCheckPages(dest, title string) *checkPages {
 func (p *checkPages) add(from checked, rep schemas.CheckReport) error {
 	if p.single {
 		if len(p.one.Texts) >= mostOnPage {
-			if len(rep.Findings) == 0 {
-				return nil
-			}
-			return &codedError{code: exitUsage, err: errManyPages}
+			p.left++
+			return nil
 		}
 		p.one.Texts = append(p.one.Texts, remarked(from, rep))
 		return nil
@@ -410,6 +410,9 @@ func (p *checkPages) finish(t *checkTally, skipped map[string]int) error {
 		p.one.Title = p.title
 		p.one.Subtitle = fmt.Sprintf("judged by %s", t.judge)
 		p.one.Tables = []*report.Table{t.table(skipped)}
+		if p.left > 0 {
+			p.one.Text = append(p.one.Text, fmt.Sprintf("The page shows the first %d stories; %d more were judged. A folder for --html has a page a story.", mostOnPage, p.left))
+		}
 		return fetch.WriteFileAtomic(p.dest, 0o644, p.one.Write)
 	}
 	if p.tmp == "" {
