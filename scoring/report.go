@@ -2,17 +2,21 @@
 
 package scoring
 
+import "github.com/retcon-bench/retcon/schemas"
+
 // Report is all that is printed of an evaluation, as plain values: tables,
 // Markdown, JSON and pages are drawings of it. Plots of single rows (length
 // against score) take [Sheet.Verdicts].
 type Report struct {
-	Config  string         `json:"config"`
-	Release string         `json:"release"`
-	Digest  string         `json:"digest"`
-	Rows    int            `json:"rows"`
-	Groups  int            `json:"groups"`
-	Binding Binding        `json:"binding"`
-	Systems []SystemReport `json:"systems"`
+	Config  string `json:"config"`
+	Release string `json:"release"`
+	Digest  string `json:"digest"`
+	Rows    int    `json:"rows"`
+	Groups  int    `json:"groups"`
+	// Lengths are those of the stories in words, tables A2 and A3.
+	Lengths *schemas.LengthStat `json:"lengths"`
+	Binding Binding             `json:"binding"`
+	Systems []SystemReport      `json:"systems"`
 	// Comparisons of all pairs of runs, scorer by scorer, metric by metric;
 	// p values are corrected over the pairs of one scorer and metric.
 	Comparisons []ScorerComparison `json:"comparisons"`
@@ -76,6 +80,11 @@ func Summarise(key *Key, ev *Evaluation, o ReportOptions) Report {
 		o.Compare = []Metric{Accuracy, CEEvalFull}
 	}
 	r := Report{Config: key.Config, Release: key.Release, Digest: key.Digest, Rows: len(key.items), Groups: len(key.groups), Binding: ev.Binding}
+	var words []int
+	for _, it := range key.items {
+		words = append(words, it.Words)
+	}
+	r.Lengths = Lengths(words)
 	lists := make([][]Verdict, len(ev.Sheets))
 	for i, s := range ev.Sheets {
 		lists[i] = s.Verdicts

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -124,7 +123,7 @@ func (cmd *scoreCmd) Run(e *env) error {
 			tables = append(tables, auditTables(sum.Audit)...)
 		}
 		if cmd.All {
-			tables = append(tables, allMetrics(sum), comparisons(sum), confusions(sum))
+			tables = append(tables, allMetrics(sum), comparisons(sum), confusions(sum), lengths(sum), lengthCorrelations(sum), tokenTable(sum))
 			tables = append(tables, byDimension(sum)...)
 		}
 	}
@@ -238,18 +237,41 @@ func allMetrics(sum scoring.Report) *report.Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	for _, s := range sum.Systems {
-		t.Notes = append(t.Notes, s.Run.String()+" / "+s.Scorer+": "+correlation(s.Length))
+	return t
+}
+
+// lengths are the stories' words, as tables A2 and A3 have them.
+func lengths(sum scoring.Report) *report.Table {
+	t := &report.Table{Title: "words of the stories", Columns: []string{"stories", "mean", "deviation", "least", "first quartile", "median", "third quartile", "most"}}
+	if l := sum.Lengths; l != nil {
+		t.Add(l.N, l.Mean, l.SD, l.Min, l.Q1, l.Median, l.Q3, l.Max)
 	}
 	return t
 }
 
-// correlation says how CEEval-Full of a row hangs on its length.
-func correlation(c scoring.Correlation) string {
-	if math.IsNaN(c.R) {
-		return fmt.Sprintf("CEEval-Full against words: not defined, the score is the same for all %d rows", c.N)
+// lengthCorrelations are table A6.
+func lengthCorrelations(sum scoring.Report) *report.Table {
+	t := &report.Table{Title: "words of a story against its CEEval-Full, point-biserial", Columns: []string{"run", "scorer", "answers", "r", "p"}}
+	for _, s := range sum.Systems {
+		t.Add(s.Run.String(), s.Scorer, s.Length.N, s.Length.R, s.Length.P)
 	}
-	return fmt.Sprintf("CEEval-Full against words: point-biserial r = %.3f, p = %.3f, n = %d", c.R, c.P, c.N)
+	t.Notes = []string{"n/a: the score is the same for all rows"}
+	return t
+}
+
+// tokenTable has the tokens that answers took, reasoning apart.
+func tokenTable(sum scoring.Report) *report.Table {
+	t := &report.Table{Title: "tokens of an answer", Columns: []string{"run", "scorer", "answers counted", "tokens, mean", "with reasoning", "of these reasoning, mean", scoring.Accuracy.Title, scoring.CEEvalFull.Title}}
+	for _, s := range sum.Systems {
+		if s.Tokens.N > 0 {
+			t.Add(s.Run.String(), s.Scorer, s.Tokens.N, s.Tokens.Value, s.ReasoningTokens.N, s.ReasoningTokens.Value,
+				scoreOf(s.Scores, scoring.Accuracy.Name).Value, scoreOf(s.Scores, scoring.CEEvalFull.Name).Value)
+		}
+	}
+	if len(t.Rows) == 0 {
+		t.Notes = []string{"no run carries token counts"}
+	}
+	return t
 }
 
 func comparisons(sum scoring.Report) *report.Table {

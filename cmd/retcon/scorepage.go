@@ -116,9 +116,8 @@ func confusionSection(sum scoring.Report) report.Section {
 }
 
 func lengthSection(sum scoring.Report) report.Section {
-	sec := report.Section{Title: "Length against score"}
+	sec := report.Section{Title: "Length against score", Tables: []*report.Table{lengthCorrelations(sum), lengths(sum)}}
 	for _, s := range sum.Systems {
-		sec.Text = append(sec.Text, systemName(s)+": "+correlation(s.Length)+".")
 		for _, d := range s.By {
 			if d.Name != lengthDimension {
 				continue
@@ -136,27 +135,24 @@ func lengthSection(sum scoring.Report) report.Section {
 // tokenSection is figure A3.
 func tokenSection(sum scoring.Report) report.Section {
 	sec := report.Section{Title: "Tokens against score", Text: []string{"Mean tokens of an answer, reasoning included, against score: one point a run (figure A3 of the paper)."}}
-	table := &report.Table{Title: "tokens of an answer", Columns: []string{"run", "scorer", "answers counted", "tokens, mean", "of these reasoning, mean", scoring.Accuracy.Title, scoring.CEEvalFull.Title}}
 	points := map[string][]report.Point{}
 	metrics := []scoring.Metric{scoring.Accuracy, scoring.CEEvalFull}
 	for _, s := range sum.Systems {
 		if s.Tokens.N == 0 {
 			continue
 		}
-		table.Add(s.Run.String(), s.Scorer, s.Tokens.N, s.Tokens.Value, s.ReasoningTokens.Value,
-			scoreOf(s.Scores, scoring.Accuracy.Name).Value, scoreOf(s.Scores, scoring.CEEvalFull.Name).Value)
 		for _, m := range metrics {
 			points[m.Name] = append(points[m.Name], report.Point{X: s.Tokens.Value, Y: scoreOf(s.Scores, m.Name).Value, Group: systemName(s)})
 		}
 	}
-	if len(table.Rows) == 0 {
+	if len(points) == 0 {
 		sec.Text = append(sec.Text, "No run carries token counts.")
 		return sec
 	}
 	for _, m := range metrics {
 		sec.Figures = append(sec.Figures, report.Scatter("tokens against "+m.Title, "tokens of an answer, mean", m.Title, points[m.Name]))
 	}
-	sec.Tables = []*report.Table{table}
+	sec.Tables = []*report.Table{tokenTable(sum)}
 	return sec
 }
 
