@@ -32,7 +32,7 @@ func WritePredictions(w io.Writer, preds iter.Seq2[schemas.Prediction, error]) e
 	if err != nil {
 		return err
 	}
-	sw := newShardWriter(l, writeOptions{}, func(int) (io.WriteCloser, error) { return notClosed{w}, nil })
+	sw := newShardWriter(l, writeOptions{groupRows: predictionGroup}, func(int) (io.WriteCloser, error) { return notClosed{w}, nil })
 	defer sw.abort()
 	for p, err := range preds {
 		if err != nil {
@@ -45,6 +45,10 @@ func WritePredictions(w io.Writer, preds iter.Seq2[schemas.Prediction, error]) e
 	_, err = sw.finish()
 	return err
 }
+
+// predictionGroup is the rows of a row group: predictions are small, and are
+// read from the first to the last.
+const predictionGroup = 50_000
 
 // notClosed is a writer that is its caller's to close.
 type notClosed struct{ io.Writer }

@@ -91,6 +91,7 @@ func (l *layout) rowDigest(v reflect.Value) ([]byte, error) {
 type writeOptions struct {
 	compression  string
 	rowsPerShard int
+	groupRows    int          // 0 = groupRows
 	meta         [][2]string  // footer keys, sorted
 	second       SecondReader // nil: no second look
 }
@@ -231,7 +232,11 @@ func (s *shardWriter) add(v reflect.Value) error {
 			size += 8
 		}
 	}
-	if s.inRows >= groupRows || s.inRows > 0 && s.inSize+size > groupFill {
+	most := s.opt.groupRows
+	if most == 0 {
+		most = groupRows
+	}
+	if s.inRows >= most || s.inRows > 0 && s.inSize+size > groupFill {
 		if err := s.w.Flush(); err != nil {
 			return diskError(err)
 		}

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"iter"
 	"log"
 	"math"
@@ -26,8 +25,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
-
+	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/scoring"
 	"github.com/retcon-bench/retcon/scoring/scoringtest"
@@ -126,21 +124,6 @@ func timed(name string, args ...string) (timing, error) {
 	return t, json.Unmarshal(out.Bytes(), &t.figures)
 }
 
-// record is a prediction as a Parquet row.
-type record struct {
-	ExampleID         *string   `parquet:"example_id,optional"`
-	TextHash          *string   `parquet:"text_hash,optional"`
-	Model             *string   `parquet:"model,optional,dict"`
-	Prompt            *string   `parquet:"prompt,optional,dict"`
-	Sample            *int64    `parquet:"sample,optional"`
-	Outcome           *string   `parquet:"outcome,optional,dict"`
-	Label             *string   `parquet:"label,optional,dict"`
-	ErrorLines        []*string `parquet:"error_lines,optional,list"`
-	ContradictedLines []*string `parquet:"contradicted_lines,optional,list"`
-	Explanation       *string   `parquet:"explanation,optional,dict"`
-	CompletionTokens  *int64    `parquet:"completion_tokens,optional"`
-}
-
 func write(rows []schemas.Example, n int, rowsFile, lines, pq string) (err error) {
 	var b []byte
 	for _, r := range rows {
@@ -162,30 +145,19 @@ func write(rows []schemas.Example, n int, rowsFile, lines, pq string) (err error
 	}
 	defer func() { err = errors.Join(err, pf.Close()) }()
 	lw := bufio.NewWriterSize(lf, 1<<20)
-	pw := parquet.NewGenericWriter[record](pf, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(100_000))
-	refs := func(list []string) []*string {
-		out := make([]*string, len(list))
-		for i := range list {
-			out[i] = &list[i]
+	// One pass writes both: Parquet from the same sequence.
+	var lineErr error
+	err = datasets.WritePredictions(pf, func(yield func(schemas.Prediction, error) bool) {
+		for p := range scoringtest.Plain(2, rows, n) {
+			if b, lineErr = schemas.AppendLine(b[:0], p); lineErr != nil {
+				return
+			}
+			if _, lineErr = lw.Write(b); lineErr != nil || !yield(p, nil) {
+				return
+			}
 		}
-		return out
-	}
-	for p := range scoringtest.Plain(2, rows, n) {
-		if b, err = schemas.AppendLine(b[:0], p); err != nil {
-			return err
-		}
-		if _, err := lw.Write(b); err != nil {
-			return err
-		}
-		sample, tokens := int64(p.Sample), int64(p.CompletionTokens)
-		if _, err := pw.Write([]record{{
-			&p.ExampleID, &p.TextHash, &p.Model, &p.Prompt, &sample, &p.Outcome, &p.Label,
-			refs(p.ErrorLines), refs(p.ContradictedLines), &p.Explanation, &tokens,
-		}}); err != nil {
-			return err
-		}
-	}
-	return errors.Join(lw.Flush(), pw.Close())
+	})
+	return errors.Join(err, lineErr, lw.Flush())
 }
 
 func score(rowsFile, predictions string) error {
@@ -193,14 +165,14 @@ func score(rowsFile, predictions string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(predictions)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	source := scoring.ReadPredictions(f, scoring.ReadOptions{Name: predictions})
-	if strings.HasSuffix(predictions, ".parquet") {
-		source = readParquet(f)
+	source := datasets.ReadPredictions(predictions, scoring.ReadOptions{})
+	if !strings.HasSuffix(predictions, ".parquet") {
+		f, err := os.Open(predictions)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		source = scoring.ReadPredictions(f, scoring.ReadOptions{Name: predictions})
 	}
 	ev, err := scoring.Evaluate(key, source, scoring.Options{Allow: scoring.Allow{Missing: true}})
 	if err != nil {
@@ -226,48 +198,6 @@ func readRows(path string) iter.Seq2[schemas.Example, error] {
 			var e schemas.Example
 			err := schemas.ParseLine(line, &e)
 			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}
-
-func readParquet(f *os.File) iter.Seq2[schemas.Prediction, error] {
-	return func(yield func(schemas.Prediction, error) bool) {
-		r := parquet.NewGenericReader[record](f)
-		defer r.Close()
-		text := func(s *string) string {
-			if s == nil {
-				return ""
-			}
-			return *s
-		}
-		texts := func(list []*string) []string {
-			out := make([]string, len(list))
-			for i, s := range list {
-				out[i] = text(s)
-			}
-			return out
-		}
-		buf := make([]record, 1000)
-		for {
-			clear(buf)
-			n, err := r.Read(buf)
-			for _, x := range buf[:n] {
-				p := schemas.Prediction{
-					ExampleID: text(x.ExampleID), TextHash: text(x.TextHash), Model: text(x.Model), Prompt: text(x.Prompt), Sample: int(*x.Sample),
-					Outcome: text(x.Outcome), Label: text(x.Label), ErrorLines: texts(x.ErrorLines), ContradictedLines: texts(x.ContradictedLines),
-					Explanation: text(x.Explanation), CompletionTokens: int(*x.CompletionTokens),
-				}
-				if !yield(p, nil) {
-					return
-				}
-			}
-			if err == io.EOF {
-				return
-			}
-			if err != nil {
-				yield(schemas.Prediction{}, err)
 				return
 			}
 		}
