@@ -95,6 +95,20 @@ type Variant struct {
 	// Edits against the original, in order; undoing all of them gives the
 	// original back, byte for byte. Null for the original itself.
 	Edits []Edit `json:"edits"`
+	// Judge counts what was said of this text where that decided whether it stays
+	// (yes = it has an error); null where nobody judged, and for the patched
+	// story, whose votes are the draft's.
+	Judge *JudgeVotes `json:"judge"`
+	// Detail is what an edit-control changes, in the answer's words; null
+	// elsewhere, and where the answer does not say.
+	Detail *Detail `json:"detail"`
+}
+
+// Detail is what an edit-control changes: nothing that act 1 states.
+type Detail struct {
+	Statement      string `json:"statement"`
+	Counterfactual string `json:"counterfactual"`
+	Class          string `json:"class"` // the rule engine's class, or empty
 }
 
 // GoldSentence is a sentence of the patched story that belongs to a gold set.

@@ -59,6 +59,7 @@ type MakeRecipe struct {
 	Models         []ModelRecipe `json:"models"`
 	Stages         []StageRecipe `json:"stages"`
 	FactsPerSource int           `json:"facts_per_source"`
+	SpareFacts     int           `json:"spare_facts"` // more facts of a source, one for each that gives no plot hole
 	MaxSites       int           `json:"max_sites"`
 	StrictActs     bool          `json:"strict_acts"` // the paper's literal "or": drop when either act is unchanged
 	JudgeAsk       int           `json:"judge_ask"`
@@ -157,7 +158,7 @@ func DefaultRecipe() Recipe {
 			Boilerplate: 6, Index: "bands", GramWords: 13, ItemShare: 0.5, StoryShare: 0.1,
 		},
 		Make: MakeRecipe{
-			Engine: "rules", FactsPerSource: 2, MaxSites: 5, JudgeAsk: 5, JudgeNeed: 4,
+			Engine: "rules", FactsPerSource: 2, SpareFacts: 2, MaxSites: 5, JudgeAsk: 5, JudgeNeed: 4,
 			Importance: []int{2, 3}, Share: 1, MinWords: 100, MaxWords: 3999,
 			Models: []ModelRecipe{}, Stages: []StageRecipe{}, Kinds: []string{},
 		},

@@ -45,6 +45,16 @@ func Row(d schemas.Draft, c Choice, stamp Stamp) (schemas.Example, error) {
 	if c.Variant != schemas.VariantPatched {
 		e.NegativeKind = &c.Variant
 		e.FlawClass = optional(d.Flaw.Class)
+		if c.Variant == schemas.VariantEditControl {
+			// It has nothing to do with the match's fact but the source.
+			e.Fact, e.Counterfactual, e.Importance, e.FlawClass = nil, nil, nil, nil
+			if c := v.Detail; c != nil {
+				e.Fact, e.Counterfactual, e.FlawClass = &c.Statement, &c.Counterfactual, optional(c.Class)
+			}
+		}
+		if v.Judge != nil {
+			e.Votes = &schemas.VoteCount{Judge: v.Judge}
+		}
 		return e, nil
 	}
 	e.Label, e.ContError = schemas.LabelError, 1

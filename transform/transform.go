@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 
 	"crypto/sha256"
 
@@ -41,6 +42,17 @@ type Step[In, Out any] struct {
 	// is set aside, or [ErrPending] when an answer is missing. Any other error
 	// stops the whole run.
 	Run func(ctx context.Context, pass *Pass, in In) ([]Out, error)
+	// Enough, when it is set, has Chain take what Run returned one after the
+	// other, and only as long as too few have come through a later step.
+	Enough *Enough[Out]
+}
+
+// Enough says when the records that a step returned suffice.
+type Enough[T any] struct {
+	N     int    // records, each with all that comes of it
+	After string // they count once they leave this later step; one that waits for an answer counts for now
+	// Spare is told of each record that is not needed, in the step's own pass.
+	Spare func(pass *Pass, rec T)
 }
 
 // Pass carries everything a step may touch while it works on one record.
@@ -166,6 +178,11 @@ func Validate[In, Out any](steps []Step[In, Out]) error {
 				return fmt.Errorf("step %s requires %s, which does not stand before it", s.Name, r)
 			}
 		}
+		if e := s.Enough; e != nil {
+			if e.N < 1 || e.Spare == nil || !slices.ContainsFunc(steps[i+1:], func(l Step[In, Out]) bool { return l.Name == e.After }) {
+				return fmt.Errorf("step %s: enough is %d after %s, which must be a later step, with something to do with the rest", s.Name, e.N, e.After)
+			}
+		}
 		seen[s.Name] = true
 	}
 	return nil
@@ -217,14 +234,36 @@ func Chain[T any](ctx context.Context, env Env, steps []Step[T, T], id func(T) s
 		}
 		t := &o.Tallies[i]
 		t.In++
-		t.Out += len(outs)
 		if pending > 0 {
 			t.Waiting++
 		}
 		o.Pending += pending
-		for _, out := range outs {
+		enough, through, got := steps[i].Enough, 0, 0
+		if enough != nil {
+			through = slices.IndexFunc(steps, func(s Step[T, T]) bool { return s.Name == enough.After })
+		}
+		for k, out := range outs {
+			if enough != nil && got >= enough.N {
+				n := len(pass.dropped)
+				for _, rest := range outs[k:] {
+					enough.Spare(pass, rest)
+				}
+				for _, d := range pass.dropped[n:] {
+					o.Dropped = append(o.Dropped, d)
+					o.Ended = append(o.Ended, false)
+				}
+				break
+			}
+			t.Out++
+			before, waited := 0, o.Pending
+			if enough != nil {
+				before = o.Tallies[through].Out
+			}
 			if err := walk(i+1, out); err != nil {
 				return err
+			}
+			if enough != nil && (o.Tallies[through].Out > before || o.Pending > waited) {
+				got++
 			}
 		}
 		return nil

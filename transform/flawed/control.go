@@ -16,7 +16,7 @@ import (
 )
 
 // controlVersion covers the rules that answer this stage offline.
-var controlVersion = "2+" + offline.Version()
+var controlVersion = "3+" + offline.Version()
 
 // control asks for an edit of the same kind that contradicts nothing.
 func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
@@ -33,7 +33,7 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 				return keep, nil
 			}
 			in := m.source(&d)
-			var res llm.Result[[3]string]
+			var res llm.Result[changedDetail]
 			err := fits(pass, controlCall, in, in.Act2+in.Act3)
 			if err == nil {
 				res, err = ask(ctx, pass, controlCall, in, readTries)
@@ -52,7 +52,7 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 			}
 			source := d.Original.Text
 			a2, _ := actBytes(&d)
-			acts := res.Value
+			acts := res.Value.acts
 			acts[0] = source[:a2]
 			edits, _, talk, err := assemble(&d, acts)
 			if errors.As(err, &drop) {
@@ -81,7 +81,8 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 					}
 				}
 			}
-			ok, err := m.coherent(ctx, pass, &d, &v, "control", controlVersion)
+			v.Detail = res.Value.detail
+			votes, ok, err := m.coherent(ctx, pass, &d, &v, "control", controlVersion)
 			switch {
 			case errors.Is(err, transform.ErrPending):
 				pass.Await()
@@ -89,16 +90,22 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 			case err != nil:
 				return nil, err
 			case !ok:
-				return refuse("cf_incoherent", "the judge finds that the changed lines do not fit the story")
+				return refuse("cf_incoherent", incoherent(votes, m.cfg.Make.JudgeNeed))
 			}
-			d.EditControl = &v
+			d.EditControl = judged(&v, votes)
 			stamp(&d, pass, "control", controlVersion, controlCall.Template, res.Model, res.Key)
 			return []schemas.Draft{d}, nil
 		},
 	}
 }
 
-var controlCall = llm.Call[prompt, [3]string]{
+// changedDetail is a read answer: what was changed, and acts 2 and 3 with it.
+type changedDetail struct {
+	detail *schemas.Detail // nil when the answer does not say
+	acts   [3]string
+}
+
+var controlCall = llm.Call[prompt, changedDetail]{
 	Stage:    "flawed/control",
 	Template: template("control"),
 	Params:   llm.Params{Temperature: llm.Float(0.5), MaxTokens: 16384},
@@ -116,7 +123,7 @@ var controlCall = llm.Call[prompt, [3]string]{
 			return "", fmt.Errorf("the rules find no detail of acts 2 and 3 to change: %w", llm.ErrNoRule)
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "## Detail\n- Fact: %s; Counterfactual: %s\n\n## Changed Story\n", c.Statement, c.Counterfactual)
+		fmt.Fprintf(&b, "## Detail\n- Fact: %s; Counterfactual: %s\n  Detail: %s | %s | %s | %s\n\n## Changed Story\n", c.Statement, c.Counterfactual, c.Class, c.Head, c.Old, c.New)
 		for i, r := range []text.Range{{Start: a2, End: a3}, {Start: a3, End: len(st.Text)}} {
 			fmt.Fprintf(&b, "### Act %d:\n%s\n\n", i+2, text.Trim(st.Marked(c, r)))
 		}
@@ -124,9 +131,31 @@ var controlCall = llm.Call[prompt, [3]string]{
 	},
 }
 
-// decodeControl reads acts 2 and 3: the last two headings.
-func decodeControl(r *llm.Reply, _ prompt) ([3]string, error) {
+// decodeControl reads the detail and acts 2 and 3: the last two headings.
+func decodeControl(r *llm.Reply, _ prompt) (changedDetail, error) {
 	s := text.Freeze(r.Text)
 	acts, why := actTexts(s, 2)
-	return acts, checkActs(acts[1:], why)
+	return changedDetail{readDetail(s), acts}, checkActs(acts[1:], why)
+}
+
+// readDetail reads the first line "Fact: ...; Counterfactual: ..." before the
+// acts.
+func readDetail(s string) *schemas.Detail {
+	if heads := actHeads(s, 2); len(heads) > 0 {
+		s = s[:heads[0].start]
+	}
+	var out *schemas.Detail
+	for _, line := range joinLines(s) {
+		if g := factLine.FindStringSubmatch(line); g != nil && out == nil {
+			fact, counter, ok := cutLastFold(g[1], "counterfactual:")
+			if ok && trim(fact) != "" && trim(counter) != "" && !isPlaceholder(trim(fact)) {
+				out = &schemas.Detail{Statement: trim(fact), Counterfactual: trim(counter)}
+			}
+		} else if g := detailLine.FindStringSubmatch(line); g != nil && out != nil {
+			if f := strings.Split(g[1], "|"); len(f) == 4 {
+				out.Class = trim(f[0])
+			}
+		}
+	}
+	return out
 }

@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const counterfactualVersion = "2"
+const counterfactualVersion = "3"
 
 // counterfactual keeps the rewritten story as a negative if it holds together.
 func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
@@ -42,7 +43,10 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 					}
 				}
 			}
-			ok, err := m.coherent(ctx, pass, &d, d.Counterfactual, "counterfactual", counterfactualVersion)
+			if w := titleNames(&d, d.Counterfactual); w != "" {
+				return refuse("cf_title", fmt.Sprintf("the title names %q, which the source has and the counterfactual story has not", w))
+			}
+			votes, ok, err := m.coherent(ctx, pass, &d, d.Counterfactual, "counterfactual", counterfactualVersion)
 			switch {
 			case errors.Is(err, transform.ErrPending):
 				pass.Await()
@@ -50,7 +54,9 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 			case err != nil:
 				return nil, err
 			case !ok:
-				return refuse("cf_incoherent", "the judge finds that the changed lines do not fit the story")
+				return refuse("cf_incoherent", incoherent(votes, m.cfg.Make.JudgeNeed))
+			default:
+				d.Counterfactual = judged(d.Counterfactual, votes)
 			}
 			return []schemas.Draft{d}, nil
 		},
@@ -59,14 +65,41 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 
 // coherent asks the judge of coherence about a variant; where nobody can judge
 // it is taken to hold, and verification says "rules".
-func (m *maker) coherent(ctx context.Context, pass *transform.Pass, d *schemas.Draft, v *schemas.Variant, step, version string) (bool, error) {
+func (m *maker) coherent(ctx context.Context, pass *transform.Pass, d *schemas.Draft, v *schemas.Variant, step, version string) (*schemas.JudgeVotes, bool, error) {
 	in := prompt{Title: d.Title, Story: v.Text, Marked: markSentences(v, changed(v)), draft: d, maker: m}
 	p, err := m.poll(ctx, pass, coherenceCall, in, v)
 	if err != nil || p == nil {
-		return true, err
+		return nil, true, err
 	}
 	stamp(d, pass, step, version, coherenceCall.Template, p.model, p.keys...)
-	return p.no() >= m.cfg.Make.JudgeNeed, nil
+	return p.counts(), p.no() >= m.cfg.Make.JudgeNeed, nil
+}
+
+// judged returns a variant with what was said of it. Records are copied
+// forward, never edited.
+func judged(v *schemas.Variant, votes *schemas.JudgeVotes) *schemas.Variant {
+	out := *v
+	out.Judge = votes
+	return &out
+}
+
+func incoherent(v *schemas.JudgeVotes, need int) string {
+	return fmt.Sprintf("%d of %d say that the changed lines fit the story, %d that they do not, %d cannot be read; %d are needed", v.No, v.Asked, v.Yes, v.Bad, need)
+}
+
+// titleNames returns a word of the title that the source has and the variant
+// has nowhere any more: read with its title, the story would tell.
+func titleNames(d *schemas.Draft, v *schemas.Variant) string {
+	title, _ := foldWords(possessives(d.Title))
+	source, _ := foldWords(possessives(d.Original.Text))
+	now, _ := foldWords(possessives(v.Text))
+	for _, w := range title {
+		if len(w) > 1 && !slices.Contains(functionWords, w) && slices.Contains(source, w) &&
+			!slices.ContainsFunc(now, func(s string) bool { return sameStem(s, w) }) {
+			return w
+		}
+	}
+	return ""
 }
 
 var coherenceCall = llm.Call[prompt, verdict]{

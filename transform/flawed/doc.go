@@ -11,7 +11,8 @@
 //	acts            where acts 2 and 3 start
 //	facts           what act 1 establishes, with counterfactual and evidence
 //	score           how much of acts 2 and 3 hangs on each fact
-//	choose          at most facts_per_source facts go on, each in its own draft
+//	choose          at most facts_per_source facts go on, each in its own draft;
+//	                a spare one takes the place of one that gives nothing
 //	rewrite         the whole story under the counterfactual: A1' A2' A3'
 //	patch           the plot hole: A1 A2' A3'
 //	filter          what is refused before anybody judges
@@ -57,7 +58,7 @@
 //	                kind_not_asked       the recipe asks for other kinds
 //	score           not_scored           no score from 1 to 4 under the fact's number
 //	                unimportant          a score that the recipe does not keep
-//	choose          not_chosen           over facts_per_source
+//	choose          not_chosen           over facts_per_source, and no spare was needed
 //	rewrite         answer_too_long      max_tokens of the stage hold no such story
 //	                bad_tags             <m> nests or does not pair up
 //	                silent_edit          sentences changed outside every mark
@@ -85,7 +86,7 @@
 //	                cf_value_left        a changed sentence keeps the old value
 //	                cf_incoherent        the judge finds that it does not hold together
 //	resolve         no_bridge            the rules know no place or no way
-//	                bridge_place         not between the contradicted sentences and the error
+//	                bridge_place         not between the contradicted sentences and the first changed one
 //	                bridge_in_speech     somebody is speaking there
 //	                bridge_empty         nothing was put in
 //	                still_an_error       the judge still sees the error

@@ -49,6 +49,8 @@ func (c Config) Check() error {
 	switch {
 	case m.FactsPerSource < 0:
 		return fmt.Errorf("make: facts_per_source is %d; it must be at least 1", m.FactsPerSource)
+	case m.SpareFacts < 0:
+		return fmt.Errorf("make: spare_facts is %d; it must be 0 or more", m.SpareFacts)
 	case m.MaxSites < 0:
 		return fmt.Errorf("make: max_sites is %d; it must be at least 1", m.MaxSites)
 	case m.JudgeNeed < 1 || m.JudgeNeed > m.JudgeAsk:

@@ -15,7 +15,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const judgeVersion = "2"
+const judgeVersion = "3"
 
 // judge asks several times whether the marked lines contradict the story, and
 // makes the gold sets.
@@ -37,7 +37,7 @@ func (m *maker) judge() transform.Step[schemas.Draft, schemas.Draft] {
 			}
 			var yes []vote
 			if p != nil {
-				d.Judge = &schemas.JudgeVotes{Asked: len(p.votes), Yes: p.yes(), No: p.no(), Bad: p.bad()}
+				d.Judge = p.counts()
 				if p.yes() < m.cfg.Make.JudgeNeed {
 					return nil, transform.Drop("judge_says_no", fmt.Sprintf("%d of %d say that there is an error, %d that there is none, %d cannot be read; %d are needed",
 						p.yes(), len(p.votes), p.no(), p.bad(), m.cfg.Make.JudgeNeed))
@@ -92,6 +92,11 @@ func (p *ballot) count(s said) (n int) { return len(p.said(s)) }
 func (p *ballot) yes() int             { return p.count(sayYes) }
 func (p *ballot) no() int              { return p.count(sayNo) }
 func (p *ballot) bad() int             { return p.count(unreadable) }
+
+// counts returns the ballot as records keep it.
+func (p *ballot) counts() *schemas.JudgeVotes {
+	return &schemas.JudgeVotes{Asked: len(p.votes), Yes: p.yes(), No: p.no(), Bad: p.bad()}
+}
 
 func (p *ballot) said(s said) (out []vote) {
 	for _, v := range p.votes {
@@ -389,7 +394,7 @@ func Difficulty(d *schemas.Draft) *schemas.Difficulty {
 	from, to := byteRange(ix, d.Patched.Sentences[last]).End, byteRange(ix, d.Patched.Sentences[first]).Start
 	out := &schemas.Difficulty{
 		Words: text.Words(d.Patched.Text[from:to]), Sentences: first - last, Supports: len(changed(d.Patched)), Sites: d.Flaw.Sites,
-		Explicit: len(d.Fact.Evidence) > 0, Voice: "narrator",
+		Explicit: stated(d), Voice: "narrator",
 	}
 	st := readVariant(d.Patched)
 	at := byteRange(ix, d.Patched.Sentences[first]).Start
@@ -403,6 +408,58 @@ func Difficulty(d *schemas.Draft) *schemas.Difficulty {
 		out.Voice = "speech"
 	}
 	return out
+}
+
+// stated reports whether the fact's evidence says what the fact says, in its
+// words: half or more of the words that the counterfactual puts others for
+// stand in it. Else a reader infers the fact.
+func stated(d *schemas.Draft) bool {
+	source := sentencesOf(&d.Original)
+	var said []string
+	for _, id := range d.Fact.Evidence {
+		words, _ := foldWords(source[id])
+		said = append(said, words...)
+	}
+	if f := d.Fact; f.Class != "" && f.Old != "" {
+		return len(said) > 0 // the rules' evidence holds the value
+	}
+	other, _ := foldWords(d.Fact.Counterfactual)
+	fact, _ := foldWords(d.Fact.Statement)
+	n, found := 0, 0
+	for _, w := range fact {
+		if slices.Contains(other, w) || slices.Contains(functionWords, w) {
+			continue
+		}
+		n++
+		if slices.ContainsFunc(said, func(s string) bool { return sameStem(s, w) }) {
+			found++
+		}
+	}
+	if n == 0 { // a bare denial: the fact's own words
+		for _, w := range fact {
+			if slices.Contains(functionWords, w) {
+				continue
+			}
+			n++
+			if slices.ContainsFunc(said, func(s string) bool { return sameStem(s, w) }) {
+				found++
+			}
+		}
+	}
+	return n > 0 && 2*found >= n
+}
+
+var functionWords = strings.Fields("a an the of to in on at by for with from as and or but is are was were be been being has have had do does did not no " +
+	"he she it they we i you his her its their him them who that which this these those there than then so")
+
+// sameStem reports words that differ in an ending of up to three letters:
+// lives and lived, farm and farmer.
+func sameStem(a, b string) bool {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a == b || n >= 3 && len(a)-n <= 3 && len(b)-n <= 3 && 3*n >= 2*min(len(a), len(b))
 }
 
 func round4(f float64) float64 { return float64(int(f*10000+0.5)) / 10000 }

@@ -10,7 +10,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const patchVersion = "1"
+const patchVersion = "2"
 
 // patch puts the source's act 1 before the rewritten acts 2 and 3.
 func (m *maker) patch() transform.Step[schemas.Draft, schemas.Draft] {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/text"
@@ -17,7 +19,7 @@ import (
 )
 
 // resolveVersion covers the rules that answer this stage offline.
-var resolveVersion = "2+" + offline.Version()
+var resolveVersion = "3+" + offline.Version()
 
 // resolve asks for context that explains the error away.
 func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
@@ -25,14 +27,14 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 		Name: "resolve", Version: resolveVersion, Requires: []string{"judge"},
 		Templates: []*llm.Template{resolveCall.Template, resolvedCall.Template},
 		Doc: "asks for one or two sentences that tell how and when the fact changed, and for the sentence they stand behind; " +
-			"they must stand in narration, behind the last contradicted sentence and before the first error. Then the judge must say that the error is gone.\n\n" +
+			"they must stand in narration, behind the last contradicted sentence and before the first changed one. Then the judge must say that the error is gone.\n\n" +
 			"The plot hole stays, whatever becomes of its resolved story.\n\n" +
 			"Reasons, for the variant: no_bridge, bridge_place, bridge_in_speech, bridge_empty, still_an_error, resolved_tell_tale, and the classes of unreadable answers.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			keep := []schemas.Draft{d}
 			in := m.source(&d)
 			in.Story, in.Explanation = d.Patched.Text, d.Explanation
-			in.Marked = markSentences(d.Patched, goldIDs(d.Errors))
+			in.Marked = markSentences(d.Patched, changed(d.Patched))
 			res, err := ask(ctx, pass, resolveCall, in, readTries)
 			var drop *transform.DropError
 			switch {
@@ -73,6 +75,9 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 				stamp(&d, pass, "resolve", resolveVersion, resolvedCall.Template, p.model, p.keys...)
 			}
 			d.Resolved = v
+			if p != nil {
+				d.Resolved = judged(v, p.counts())
+			}
 			return []schemas.Draft{d}, nil
 		},
 	}
@@ -87,8 +92,18 @@ func (m *maker) bridge(d *schemas.Draft, c bridging) (v *schemas.Variant, why st
 	if letters(c.words) == "" {
 		return nil, "bridge_empty: nothing was put in", nil
 	}
-	first := d.Errors[0].Sentence
-	last := d.Contradicted[len(d.Contradicted)-1].Sentence
+	// Before the first sentence that goes by the counterfactual, whether the
+	// votes call it an error or not.
+	first := changed(d.Patched)[0]
+	last := -1
+	for _, g := range d.Contradicted {
+		if g.Sentence < first {
+			last = g.Sentence
+		}
+	}
+	if last < 0 {
+		return nil, fmt.Sprintf("bridge_place: sentence %d, the first changed one, stands before every contradicted one", first), nil
+	}
 	// A sentence that stands more than once means one between the two.
 	inside := func(id int) bool { return id >= last && id < first }
 	after := -1
@@ -98,7 +113,7 @@ func (m *maker) bridge(d *schemas.Draft, c bridging) (v *schemas.Variant, why st
 		}
 	}
 	if after < 0 {
-		return nil, fmt.Sprintf("bridge_place: the sentence named does not stand between sentence %d, the last contradicted one, and sentence %d, the first error", last, first), nil
+		return nil, fmt.Sprintf("bridge_place: the sentence named does not stand between sentence %d, the last contradicted one, and sentence %d, the first changed one", last, first), nil
 	}
 	ix := text.NewIndex(d.Patched.Text)
 	end := byteRange(ix, d.Patched.Sentences[after]).End
@@ -179,5 +194,84 @@ func decodeContext(r *llm.Reply, _ prompt) (bridging, error) {
 			return c, llm.Failed(llm.ParseFailed, "tags in the context: "+err.Error())
 		}
 	}
+	if c.words = unwrapContext(c.words); c.words == "" {
+		return c, llm.Failed(llm.ParseFailed, "the context's quotation marks do not pair up")
+	}
 	return c, nil
+}
+
+// unwrapContext takes off what an answer puts around its sentences: a bullet,
+// asterisks, quotation marks around all of them or around each. Speech inside
+// them stays. It returns "" when a quotation mark is left without a partner.
+func unwrapContext(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = bullet.ReplaceAllString(strings.TrimPrefix(strings.TrimSpace(l), "> "), "")
+	}
+	s = oneLine(strings.Join(lines, " "))
+	for {
+		in := strings.Trim(s, "*_` ")
+		if enclosed(in) {
+			_, first := utf8.DecodeRuneInString(in)
+			_, last := utf8.DecodeLastRuneInString(in)
+			in = in[first : len(in)-last]
+		}
+		if in == s {
+			break
+		}
+		s = in
+	}
+	// Each sentence in quotation marks, and nothing beside them?
+	var quoted []string
+	beside, open, at := false, false, 0
+	for i, r := range s {
+		opens, closes := strings.ContainsRune("“«„", r), strings.ContainsRune("”»", r)
+		if r == '"' {
+			opens, closes = !open, open
+		}
+		switch {
+		case opens && open || closes && !open:
+			return ""
+		case opens:
+			beside = beside || letters(s[at:i]) != ""
+			open, at = true, i+utf8.RuneLen(r)
+		case closes:
+			quoted = append(quoted, strings.TrimSpace(s[at:i]))
+			open, at = false, i+utf8.RuneLen(r)
+		}
+	}
+	switch {
+	case open:
+		return ""
+	case len(quoted) == 0 || beside || letters(s[at:]) != "":
+		return s
+	}
+	return strings.Join(quoted, " ")
+}
+
+// enclosed reports whether one pair of quotation marks encloses all of s,
+// whatever is quoted inside: "She said "yes" and went.", but not "Yes," she
+// said. "It is so." A mark that closes speech stands behind punctuation.
+func enclosed(s string) bool {
+	runes := []rune(s)
+	if len(runes) < 3 {
+		return false
+	}
+	first, last := runes[0], runes[len(runes)-1]
+	inner := runes[1 : len(runes)-1]
+	pairs := map[rune]rune{'"': '"', '\'': '\'', '“': '”', '‘': '’', '«': '»', '„': '“'}
+	if end, ok := pairs[first]; !ok || last != end {
+		return false
+	}
+	for i, r := range inner {
+		switch {
+		case r == first && first != last: // speech inside: its end is not ours
+			return slices.Index(inner, last) > i && !slices.Contains(inner[:i], last)
+		case r == last && i > 0 && unicode.IsPunct(inner[i-1]):
+			return false
+		case r == last && first == '"':
+			return true // it opens speech inside
+		}
+	}
+	return true
 }

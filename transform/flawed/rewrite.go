@@ -58,7 +58,7 @@ func (m *maker) rewrite() transform.Step[schemas.Draft, schemas.Draft] {
 
 // fits sets a draft aside before an answer is paid for that would be cut off: it
 // repeats text, and the stage's max_tokens do not hold that.
-func fits(pass *transform.Pass, c llm.Call[prompt, [3]string], in prompt, text string) error {
+func fits[Out any](pass *transform.Pass, c llm.Call[prompt, Out], in prompt, text string) error {
 	if pass.Engine() == "rules" {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const typeVersion = "2"
+const typeVersion = "3"
 
 // typeFlaw asks of what sort a plot hole came out. Without this stage, which a
 // recipe turns on with make.type_flaws, kind and subtype are those of the fact
@@ -29,7 +29,7 @@ func (m *maker) typeFlaw() transform.Step[schemas.Draft, schemas.Draft] {
 			"Reasons: kind_not_asked; for the types alone, the classes of unreadable answers.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			in := m.source(&d)
-			in.Marked = markSentences(d.Patched, goldIDs(d.Errors))
+			in.Marked = markSentences(d.Patched, changed(d.Patched))
 			res, err := ask(ctx, pass, typeCall, in, readTries)
 			var drop *transform.DropError
 			switch {

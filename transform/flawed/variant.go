@@ -4,6 +4,9 @@ package flawed
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
@@ -34,8 +37,14 @@ func newVariant(name, source string, edits []replace, from int) (schemas.Variant
 		if err != nil {
 			return schemas.Variant{}, err
 		}
+		// A passage that was put in brings the blank before it: its sentence is
+		// the one of its first letter.
+		at := sp.Start
+		if body := strings.TrimLeftFunc(p.Of(s), unicode.IsSpace); body != "" {
+			at = sp.End - utf8.RuneCountInString(body)
+		}
 		v.Edits = append(v.Edits, schemas.Edit{
-			Span: schemas.Span{Offsets: schemas.Offsets(sp), Sentence: sentenceAt(v.Sentences, sp.Start), Text: p.Of(s)},
+			Span: schemas.Span{Offsets: schemas.Offsets(sp), Sentence: sentenceAt(v.Sentences, at), Text: p.Of(s)},
 			Old:  made[i].Of(source), SourceStart: old.Start,
 		})
 	}
