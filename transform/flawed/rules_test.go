@@ -175,9 +175,8 @@ func TestRulesOnCorpora(t *testing.T) {
 		}
 	}
 	t.Logf("%d items from %d of %d sources: %v", items, len(sources), len(titles), class)
-	// The rules trade yield for precision: see offline/continuity.go.
-	if items < 30 || len(sources) < 30 {
-		t.Errorf("%d items from %d sources; want 30 from 30", items, len(sources))
+	if items < 80 || len(sources) < 60 {
+		t.Errorf("%d items from %d sources; want 80 from 60", items, len(sources))
 	}
 	for c, n := range class {
 		if 2*n > items {

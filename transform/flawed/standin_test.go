@@ -63,13 +63,18 @@ func TestPlanBoundsTheRun(t *testing.T) {
 		// The script does not answer some calls (the rules know no bridge, no
 		// control): those are asked a second time, which no plan can know.
 		if stage == "flawed/resolve" || stage == "flawed/control" || stage == "flawed/facts" {
-			n = n * 2 / 3
+			n /= 2
 		}
 		if p.Calls < n {
 			t.Errorf("%s: %d calls planned, %d asked", stage, p.Calls, n)
 		}
 		planned, real := float64(p.PromptTokens)/float64(p.Calls), float64(tokens[stage])/float64(calls[stage])
-		if planned < real*0.75 || planned > real*1.5 {
+		// The rules put act 2 where their facts fit, later than a model does.
+		low := 0.75
+		if stage == "flawed/facts" {
+			low = 0.6
+		}
+		if planned < real*low || planned > real*1.5 {
 			t.Errorf("%s: %.0f tokens a prompt planned, %.0f asked", stage, planned, real)
 		}
 		if p.Typical == 0 || p.Typical > p.AnswerTokens {

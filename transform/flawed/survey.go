@@ -62,7 +62,8 @@ func (s *Survey) Add(story schemas.Story) {
 	}
 }
 
-// people returns the names of the collection's other stories, in order.
+// people returns the names of the collection's other stories, in order, and
+// behind them, marked as far, those of other collections.
 func (s *Survey) people(collection, group string) []offline.Person {
 	if s == nil {
 		return nil
@@ -83,7 +84,21 @@ func (s *Survey) people(collection, group string) []offline.Person {
 			out = append(out, offline.Person{Name: b.name, Gender: b.gender, Stories: stories[k]})
 		}
 	}
+	for other, names := range s.names {
+		for b := range names {
+			if k := [2]string{b.name, b.gender}; other != collection && !seen[k] && !s.words[collection][strings.ToLower(b.name)] {
+				seen[k] = true
+				out = append(out, offline.Person{Name: b.name, Gender: b.gender, Far: true})
+			}
+		}
+	}
 	slices.SortFunc(out, func(a, b offline.Person) int {
+		switch {
+		case a.Far != b.Far && b.Far:
+			return -1
+		case a.Far != b.Far:
+			return 1
+		}
 		return strings.Compare(a.Name+"\x00"+a.Gender, b.Name+"\x00"+b.Gender)
 	})
 	return out

@@ -5,14 +5,13 @@ package offline
 import "strings"
 
 // Acts returns the sentences that acts 2 and 3 start with. Act 2 starts at a
-// paragraph between 12 and 60 % of the words, where most flips fit, and of
-// those where most can be explained away; ties go to the place nearest to a
-// quarter. Act 3 starts at the paragraph nearest to
+// paragraph (or, where none will do, a sentence) between 8 and 85 % of the words, where most flips fit and
+// can be explained away; ties go to the place nearest to a quarter. Act 3 starts at the paragraph nearest to
 // three quarters. Both must be told apart from every other sentence of the
 // story by their words, since an act is found again by its first line. ok is
 // false when the story has no such places.
 func (st *Story) Acts(flips []*Flip) (act2, act3 int, ok bool) {
-	starts := st.paragraphStarts()
+	lines, all := st.paragraphStarts()
 	seen := map[string]int{}
 	for _, r := range st.Sents {
 		seen[strings.Join(strings.Fields(fold(r.Of(st.Text))), " ")]++
@@ -36,41 +35,53 @@ func (st *Story) Acts(flips []*Flip) (act2, act3 int, ok bool) {
 		return !st.verse[s]
 	}
 	act2, act3 = -1, -1
-	best, bestBridged := -1, -1
-	for _, s := range starts {
-		p := share(s)
-		if p < 0.12 || p > 0.60 || !usable(s) {
-			continue
+	best := 0
+	for _, starts := range [][]int{lines, all} {
+		if best > 0 {
+			break
 		}
-		n, bridged := 0, 0
-		for _, f := range flips {
-			if st.Fits(f, st.Sents[s].Start) {
-				n++
-				if _, _, ok := st.Bridge(f, st.Sents[s].Start); ok {
-					bridged++
+		for _, s := range starts {
+			p := share(s)
+			if p < earliest || p > latest || !usable(s) {
+				continue
+			}
+			n := 0
+			for _, f := range flips {
+				if st.Fits(f, st.Sents[s].Start) {
+					n++
+					if _, _, ok := st.Bridge(f, st.Sents[s].Start); ok {
+						n++ // it gives two stories
+					}
 				}
 			}
-		}
-		if n > best || n == best && bridged > bestBridged || n == best && bridged == bestBridged && abs(p-0.25) < abs(share(act2)-0.25) {
-			best, bestBridged, act2 = n, bridged, s
+			if n == 0 && (p < 0.12 || p > 0.60) {
+				continue
+			}
+			if n > best || n == best && (act2 < 0 || abs(p-0.25) < abs(share(act2)-0.25)) {
+				best, act2 = n, s
+			}
 		}
 	}
-	for _, s := range starts {
-		p := share(s)
-		if act2 < 0 || p < 0.65 || p > 0.92 || p < share(act2)+0.1 || !usable(s) {
-			continue
+	for _, starts := range [][]int{lines, all} {
+		if act3 >= 0 {
+			break
 		}
-		if act3 < 0 || abs(p-0.75) < abs(share(act3)-0.75) {
-			act3 = s
+		for _, s := range starts {
+			p := share(s)
+			if act2 < 0 || p < 0.65 || p > 0.94 || p < share(act2)+0.06 || !usable(s) {
+				continue
+			}
+			if act3 < 0 || abs(p-0.75) < abs(share(act3)-0.75) {
+				act3 = s
+			}
 		}
 	}
 	return act2, act3, act2 >= 0 && act3 >= 0
 }
 
-// paragraphStarts returns the sentences that start a line of narration, or any
-// sentence behind narration when the text has no lines.
-func (st *Story) paragraphStarts() []int {
-	var lines, all []int
+// paragraphStarts returns the sentences that start a line, none when the text
+// has hardly any lines, and all sentences of narration.
+func (st *Story) paragraphStarts() (lines, all []int) {
 	for i := 1; i < len(st.Sents); i++ {
 		if st.first[i] == st.first[i+1] {
 			continue
@@ -88,9 +99,9 @@ func (st *Story) paragraphStarts() []int {
 		}
 	}
 	if len(lines) < 6 {
-		return all
+		return nil, all
 	}
-	return lines
+	return lines, all
 }
 
 func abs(f float64) float64 {
@@ -109,8 +120,40 @@ func (st *Story) Flips(people []Person) []*Flip {
 	out = append(out, st.times()...)
 	out = append(out, st.nouns()...)
 	// Names are easy, for makers and for readers: one a story is enough.
-	if renames := st.names(people); len(renames) > 0 {
-		out = append(out, renames[st.draw(len(renames), "renames")])
+	if f := st.pick(st.names(people)); f != nil {
+		out = append(out, f)
 	}
 	return out
 }
+
+// pick chooses a rename: one that fits somewhere and can be explained away,
+// else one that fits, else any.
+func (st *Story) pick(renames []*Flip) *Flip {
+	var first *Flip
+	if len(renames) == 0 {
+		return nil
+	}
+	_, starts := st.paragraphStarts()
+	from := st.draw(len(renames), "renames")
+	for k := range renames {
+		f := renames[(from+k)%len(renames)]
+		for _, s := range starts {
+			p := float64(st.first[s]) / float64(len(st.toks))
+			if at := st.Sents[s].Start; p >= earliest && p <= latest && st.Fits(f, at) {
+				if _, _, ok := st.Bridge(f, at); ok {
+					return f
+				}
+				if first == nil {
+					first = f
+				}
+			}
+		}
+	}
+	if first == nil {
+		first = renames[from]
+	}
+	return first
+}
+
+// earliest and latest are shares of the words between which act 2 starts.
+const earliest, latest = 0.08, 0.85

@@ -108,16 +108,16 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 	if why := st.unique(h, plural, ms); why != "" {
 		return st.turnDown(h.one, class, why)
 	}
-	for i, m := range ms {
-		if m.np.det == "none" && !plural && h.category != "hair" || m.np.num >= 0 {
+	for _, m := range ms {
+		if m.np.det == "none" && !plural && h.category != "hair" || m.np.num >= 0 && !plural {
 			return st.turnDown(h.one, class, "no_determiner")
-		}
-		if i > 0 && !m.np.definite() && !(m.np.det == "none" && (h.category == "eyes" || h.category == "hair")) {
-			return st.turnDown(h.one, class, "introduced_twice")
 		}
 		if st.mixed(m.value) {
 			return st.turnDown(h.one, class, "mixed_value")
 		}
+	}
+	if st.compounded(h) {
+		return st.turnDown(h.one, class, "compound") // the gown may be the bedgown
 	}
 	if st.variant(h.one) || h.many != h.one && st.variant(h.many) {
 		return st.turnDown(h.one, class, "variant_spelling")
@@ -178,10 +178,25 @@ func (st *Story) attribute(class string, h head, ms []mention) *Flip {
 		f.Statement = "The story tells of the " + old + " " + f.Head + "."
 		f.Counterfactual = "The story tells of the " + to + " " + f.Head + "."
 	}
-	for _, m := range ms {
-		f.Changes = append(f.Changes, st.changeNoun(m.value, m.np, to))
+	for i, m := range ms {
+		c := st.changeNoun(m.value, m.np, to)
+		c.loose = i > 0 && !m.np.definite() && !(m.np.det == "none" && (h.category == "eyes" || h.category == "hair"))
+		f.Changes = append(f.Changes, c)
 	}
 	return f
+}
+
+// compounded reports a word of the story that ends in the noun.
+func (st *Story) compounded(h head) bool {
+	if len(h.one) < 4 {
+		return false
+	}
+	for w := range st.at {
+		if w != h.one && w != h.many && len(w) >= len(h.one)+3 && (strings.HasSuffix(w, h.one) || strings.HasSuffix(w, h.many)) {
+			return true
+		}
+	}
+	return false
 }
 
 // oneOwner reports that a feature is always his, or always hers.
@@ -246,10 +261,10 @@ func (st *Story) unique(h head, plural bool, ms []mention) string {
 	}
 	for _, t := range all {
 		p := st.phrase(t)
-		if p.det == "other" || st.sentHas(st.toks[t].sent, others) {
+		if p.det == "other" || st.another(t) {
 			return "other_one"
 		}
-		if p.det == "a" && t != first && t != all[0] {
+		if p.det == "a" && t != first && t != all[0] && !slices.ContainsFunc(p.mods, func(m int) bool { return values[m] }) {
 			return "introduced_twice"
 		}
 		for _, m := range p.mods {
@@ -339,12 +354,12 @@ func (st *Story) hasForms(v string) bool {
 	return false
 }
 
-// changes reports whether the noun stands in a sentence with a verb of change
-// (rule 4).
+// changes reports whether the noun stands in a clause with a verb of change, or
+// in a sentence with one that changes looks (rule 4).
 func (st *Story) changes(h head) bool {
 	lex := lexicon()
 	for _, t := range slices.Concat(st.tokensOf(h.one), st.tokensOf(h.many)) {
-		if st.sentHas(st.toks[t].sent, lex.words["change"]) {
+		if st.clauseHas(t, lex.words["change"]) || st.sentHas(st.toks[t].sent, lex.words["recolour"]) {
 			return true
 		}
 	}

@@ -20,25 +20,29 @@ const (
 )
 
 // Bridge returns a sentence that tells how and when the fact changed, and the
-// sentence of the source it stands behind: the end of a scene of narration
-// between the last statement before byte act2 and the first flip, where time
-// goes by before the next scene. ok is false when the rules know no such
-// place, or no way in which such a thing changes.
+// sentence of the source it stands behind, in narration between the last
+// statement before byte act2 and the first flip: the end of a scene, where time
+// goes by before the next one, or, for what changes in a moment, a place where
+// the narrator may turn to it. ok is false when the rules know no such place,
+// or no way in which such a thing changes.
 func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 	ev, sup := f.Evidence(act2), f.Supports(act2)
 	if len(ev) == 0 || len(sup) == 0 {
 		return 0, "", false
 	}
 	from, to := ev[len(ev)-1], sup[0]
+	if st.death(f, to) || st.lookedBack(f, act2) {
+		return 0, "", false
+	}
+	// The thing must be near, or the change reads as pasted in.
 	best, at := noPause, -1
 	for i := from; i < to; i++ {
-		if p := st.pauseBehind(i); p > best {
+		p := st.pauseBehind(i)
+		if p > best && st.onStage(f, i) {
 			best, at = p, i
 		}
 	}
-	// A change told in passing reads as pasted in: time must go by, and the
-	// thing must be near when it does.
-	if best < overnight || !st.onStage(f, at) || st.death(f, to) {
+	if at < 0 || best < interval {
 		return 0, "", false
 	}
 	t := st.template(f, best)
@@ -46,6 +50,24 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 		return 0, "", false
 	}
 	return at, st.fill(t, f, best, st.Sents[at+1].Of(st.Text)), true
+}
+
+// lookedBack reports that a sentence which flips tells of what was before: she
+// thought of the night when she had played on the flute. No later change
+// explains it.
+func (st *Story) lookedBack(f *Flip, act2 int) bool {
+	for _, c := range f.Changes {
+		if c.Start < act2 {
+			continue
+		}
+		t := st.tokenAt(c.Start)
+		for k := st.first[c.Sent]; k < t; k++ {
+			if w := st.toks[k].w; (w == "had" || w == "hadst") && st.toks[k].speech == st.toks[t].speech && t-k < 8 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // onStage reports that the scene behind sentence i, or the one before it, is
@@ -105,7 +127,7 @@ func (st *Story) death(f *Flip, to int) bool {
 }
 
 // terms are words of a time to which somebody is bound.
-var terms = set("bound serve served service apprentice apprenticed promised promise sworn swore vow vowed condemned sentenced wait contract term must hired")
+var terms = set("shall must till until sleep slept speak laugh wander wandered waited imprisoned enchanted spell dumb silent servants bargain years' bound serve served service apprentice apprenticed promised promise sworn swore vow vowed condemned sentenced wait contract term must hired")
 
 var deathWords = set("died dead death tomb grave buried killed slain")
 
@@ -134,8 +156,22 @@ func (st *Story) pauseBehind(i int) pause {
 	if !st.proseBehind(i) {
 		return noPause
 	}
-	return st.pauseAt(i + 1)
+	p := st.pauseAt(i + 1)
+	if q := st.spends(i); q > p && q >= someTime && !st.promises(i) && !pronouns[st.wordsIn(i + 1)[0].w] {
+		p = q
+	}
+	return p
 }
+
+// promises reports a sentence whose time has not gone by yet.
+func (st *Story) promises(i int) bool {
+	return st.sentHas(i, notYet) || strings.ContainsAny(st.Sents[i].Of(st.Text), "\"“”‘?")
+}
+
+var notYet = set("shall will should would must was were is are")
+
+// pronouns at the head of a sentence mean somebody of the one before it.
+var pronouns = set("he she it they his her its their him them this that these those who which")
 
 // pauseAt reports how much time goes by before sentence i, by its first words.
 func (st *Story) pauseAt(i int) pause {
@@ -154,14 +190,16 @@ func (st *Story) pauseAt(i int) pause {
 	switch {
 	case has("years", "year", "months", "winter", "summer") && has("after", "when", "passed", "later", "went", "many", "past", "over", "end", "long"):
 		return longTime
+	case has("days", "weeks") && has("passed", "gone", "after", "later", "over", "afterwards"):
+		return someTime
 	case starts("one day", "one morning", "one evening", "one night", "one fine", "once", "some time", "not long", "a few days", "a short time", "after some", "after a while", "after a time",
 		"after many", "after several", "after a few", "it happened", "now it happened", "so it happened", "it came to pass", "now it came to pass", "it chanced", "now it chanced", "by and by", "soon after", "soon afterwards", "time went", "time passed",
-		"days", "shortly", "in course", "in the course", "in due", "several days", "at last the day", "on a certain day"):
+		"days", "shortly", "before long", "a year", "one fine day", "a week", "some days", "two days", "three days", "a day or two", "in a few days", "within a few", "in the spring", "in the autumn", "when summer", "when winter", "when spring", "when autumn", "at christmas", "in course", "in the course", "in due", "several days", "at last the day", "on a certain day"):
 		return someTime
 	case starts("next morning", "next day", "the next day", "the next morning", "the following day", "the following morning", "on the following", "on the next", "early next", "early the next", "early in the morning", "in the morning", "at daybreak",
-		"at dawn", "when morning", "the day after", "when the morning", "at sunrise", "as soon as the day", "when day", "on the morrow", "the second day", "on the second day", "the third day", "on the third day"):
+		"at dawn", "when morning", "the day after", "when the morning", "at sunrise", "as soon as the day", "when day", "on the morrow", "the second day", "on the second day", "the second night", "the third night", "the second morning", "the third morning", "next evening", "the next evening", "the following evening", "on the following evening", "the next night", "the following night", "the next time", "next time", "at break of day", "at cock-crow", "when the sun rose", "when the next", "when he awoke", "when she awoke", "when they awoke", "when he woke", "when she woke", "when they woke", "on monday", "on sunday", "on saturday", "the third day", "on the third day"):
 		return overnight
-	case starts("after this", "after that", "afterwards", "at length", "about this time", "when he awoke", "when she awoke", "when they awoke", "when he woke", "when at last",
+	case starts("after this", "after that", "afterwards", "at length", "about this time", "when at last",
 		"from that day", "from that time", "after having", "after he had", "after she had", "after they had", "after walking", "after travelling"):
 		return interval
 	case starts("in the evening", "that evening", "at night", "that night", "when evening", "when night", "towards evening", "toward evening", "when it was evening", "in the night", "at midnight"):
@@ -170,9 +208,8 @@ func (st *Story) pauseAt(i int) pause {
 	return noPause
 }
 
-// whens say when it happened; without a pause the narrator looks back.
+// whens say when it happened.
 var whens = map[pause][]string{
-	noPause:   {"Now it must be told that in the meantime", "In the meantime, as should be said here,", "By this time, it must be said,"},
 	interval:  {"In the meantime", "About this time"},
 	overnight: {"That same night"},
 	daytime:   {"In the course of the day"},
@@ -191,6 +228,9 @@ func (st *Story) template(f *Flip, p pause) string {
 		if b.class != class || !b.groups["*"] && !b.groups[f.group] {
 			continue
 		}
+		if p < overnight && b.needs != "now" {
+			continue
+		}
 		switch b.needs {
 		case "days":
 			if p < someTime {
@@ -201,10 +241,10 @@ func (st *Story) template(f *Flip, p pause) string {
 				continue
 			}
 		case "term":
-			if !st.sentHas(f.Changes[0].Sent, terms) {
+			if !slices.ContainsFunc(f.Changes, func(c Change) bool { return st.sentHas(c.Sent, terms) }) {
 				continue
 			}
-		case "magic":
+		case "magic", "spell":
 			if !st.magic() {
 				continue
 			}
@@ -248,9 +288,6 @@ func (st *Story) fill(t string, f *Flip, p pause, next string) string {
 		when = ws[(k+1)%len(ws)] // the next sentence starts with the same word
 	}
 	side := 0
-	if p == noPause {
-		side = 1
-	}
 	for {
 		open := strings.IndexByte(t, '[')
 		if open < 0 {
@@ -285,7 +322,11 @@ func (st *Story) fill(t string, f *Flip, p pause, next string) string {
 	if d == 1 {
 		gone = "was"
 	}
-	return strings.NewReplacer("{old}", old, "{a new}", aNew, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
+	he, his, him := "he", "his", "him"
+	if f.gender == "f" {
+		he, his, him = "she", "her", "her"
+	}
+	return strings.NewReplacer("{he}", he, "{his}", his, "{him}", him, "{old}", old, "{a new}", aNew, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
 		"{less}", numberName(d), "{gone}", gone, "{many}", f.Head).Replace(when + " " + t + ".")
 }
 

@@ -57,10 +57,15 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		return false
 	case f.group == "kin":
 		return false // whoever has a stepmother may have an aunt
-	case f.group == "inn" && (skip || gap > closeBy):
+	case f.group == "inn":
 		return false // a palace has a steward beside its coachman
+	case f.Class == "object" && st.scattered(f):
+		return false // every troll has a sword on his wall
 	case f.Class == "name":
-		return before >= 4 || before >= 2 && !skip
+		if st.first[b.Sent+1]-st.first[b.Sent] < 5 && !b.Speech {
+			return false // "And Edith, too!" may be anybody
+		}
+		return before >= 3 || before >= 2 && !skip
 	case skip && (before < 3 || gap > tight || strays[f.group] || f.Class == "object"):
 		return false // only one who has been there all the time is still there
 	case b.Speech:
@@ -83,6 +88,17 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		limit = sameScene / 2
 	}
 	return gap <= limit && !st.again(a.Sent, b.Sent)
+}
+
+// scattered reports a thing that the story loses sight of for long between two
+// mentions.
+func (st *Story) scattered(f *Flip) bool {
+	for i, c := range f.Changes[1:] {
+		if c.Sent-f.Changes[i].Sent > 2*tight {
+			return true
+		}
+	}
+	return false
 }
 
 // again reports that sentence b tells what sentence a told, of the next one in

@@ -33,6 +33,7 @@ type Flip struct {
 
 	group  string // category of the head, which chooses the bridge
 	plural bool
+	gender string   // of a name's bearer: f, m
 	known  bool     // never introduced: the story speaks of it as known from the start
 	forms  []string // folded words that carry the value and may not be left over
 }
@@ -46,6 +47,7 @@ type Change struct {
 	Long   bool // inside a speech of several paragraphs
 	States bool // the sentence states the value; a change of an article or a number's ending does not
 
+	loose bool     // names the thing without "the": behind act 1 it may be another one
 	vague bool     // a question, a condition, a negation: says nothing of the value
 	tied  bool     // part of a noun phrase, whose determiner and modifiers follow
 	poss  bool     // his, her, the king's
@@ -81,44 +83,68 @@ func (f *Flip) Supports(act2 int) []int {
 // Fits reports whether the fact is established before byte act2 and leaned on
 // behind it: the first statement in plain narration, 1 to 5 sentences that
 // flip, one of them narration.
-func (st *Story) Fits(f *Flip, act2 int) bool {
+func (st *Story) Fits(f *Flip, act2 int) bool { return st.unfit(f, act2) == "" }
+
+// unfit says why a flip makes no plot hole when act 2 starts at byte act2; "" =
+// it does.
+func (st *Story) unfit(f *Flip, act2 int) string {
 	first := f.Changes[0]
 	if first.Start >= act2 {
-		return false
+		return "not_before"
 	}
 	if first.Speech || first.vague {
 		// Somebody spoke of it, or wished for it, before it was there: then the
-		// narrator must have stated it twice since.
+		// narrator must have stated it since. What is promised or handed over
+		// (seven years, ten pounds, my golden cup) may be stated by who speaks.
 		told := 0
 		for _, c := range f.Changes {
 			if c.Start < act2 && c.States && !c.Speech && !c.vague {
 				told++
 			}
 		}
-		if told < 2 {
-			return false
+		need := 1
+		if !first.vague && (f.amount() || !f.plural && (f.Class == "material" || f.Class == "colour")) {
+			need = 0
+		}
+		if told < need {
+			return "not_told"
 		}
 	}
-	if !st.linked(f, act2) || !st.continuous(f, act2) {
-		return false
-	}
 	n := len(f.Supports(act2))
-	if n < 1 || n > most {
-		return false
+	if n < 1 {
+		return "no_support"
+	}
+	if n > most {
+		return "many_supports"
 	}
 	narrated := false
 	for _, c := range f.Changes {
-		if c.Long {
-			return false
-		}
-		if st.verse[c.Sent] {
-			return false
+		switch {
+		case c.Long:
+			return "long_speech"
+		case c.loose && c.Start >= act2:
+			return "loose"
+		case st.verse[c.Sent]:
+			return "verse"
 		}
 		if c.Start >= act2 && c.States && !c.Speech {
 			narrated = true
 		}
 	}
-	return narrated
+	switch {
+	case !narrated:
+		return "only_spoken"
+	case !st.linked(f, act2):
+		return "not_linked"
+	case !st.continuous(f, act2):
+		return "not_continuous"
+	}
+	return ""
+}
+
+// amount reports a number or a time.
+func (f *Flip) amount() bool {
+	return f.Class == "count" || f.Class == "kin_count" || f.Class == "duration"
 }
 
 // linked reports whether the mentions behind act 1 are of the thing that act 1
@@ -195,7 +221,7 @@ func (st *Story) linked(f *Flip, act2 int) bool {
 	if owners > 0 && plainOnes == 0 && !owned && gap > close {
 		return false
 	}
-	if f.known && before < 3 {
+	if f.known && (before < 2 && gap > 4 || before < 3 && gap > 8) {
 		return false
 	}
 	if before < 2 && strange {
@@ -281,7 +307,7 @@ func article(w string) string {
 func (st *Story) change(t int, w string) Change {
 	tok := st.toks[t]
 	old := st.Text[tok.start:tok.end]
-	c := Change{Range: text.Range{Start: tok.start, End: tok.end}, New: matchCase(old, w), Sent: tok.sent, Speech: tok.speech, Long: tok.long, States: true, vague: !st.plain(t)}
+	c := Change{Range: text.Range{Start: tok.start, End: tok.end}, New: matchCase(old, w), Sent: tok.sent, Speech: tok.speech, Long: tok.long, States: true, vague: !st.stated(t, phrase{head: t, det: "the", dtok: -1, num: -1})}
 	// "A red cap" may have to become "an orange cap": the article changes with
 	// the word behind it. Behind act 1 no mention has one (rule 6).
 	if t > 0 && st.toks[t-1].sent == tok.sent && tok.sep == "" && vowel(tok.w) != vowel(w) {
@@ -335,6 +361,7 @@ func (st *Story) Marked(f *Flip, part text.Range) string {
 // changeNoun is change for a token of a noun phrase.
 func (st *Story) changeNoun(t int, p phrase, w string) Change {
 	c := st.change(t, w)
+	c.vague = !st.stated(t, p)
 	c.tied, c.poss = true, p.det == "poss"
 	for _, m := range p.mods {
 		switch x := st.toks[m].w; x {

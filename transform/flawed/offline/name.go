@@ -19,7 +19,9 @@ type Person struct {
 	Sure bool
 	// Stories is how many stories of the collection have the name.
 	Stories int
-	toks    []int
+	// Far says that only other collections have it.
+	Far  bool
+	toks []int
 }
 
 var (
@@ -33,10 +35,12 @@ var (
 		o oh ah alas yes no well mother majesty highness excellency saint st providence nature sabbath bible church hell
 		spring summer autumn winter midsummer the a an`)
 	// placeWords before a name say that it is a place.
-	placeWords = set("in at near into through toward towards leave left reach reached")
-	speaking   = set(`said answered asked cried went came had was took saw thought looked ran began gave told replied sat got
+	placeWords = set("in near into through reach reached")
+	// styles are titles that stand before a name and are none.
+	styles   = set("little old young poor dear good uncle aunt cousin sir lord lady dame farmer squire captain doctor brother sister father mother master o oh ah but and yes no well")
+	speaking = set(`said answered asked cried went came had was took saw thought looked ran began gave told replied sat got
 		stood knew laughed called felt could did would put made found heard lay wept rode turned jumped walked`)
-	nobiliary = set("de la le du des von van der den di da del mac ap ben al el o")
+	nobiliary = set("st saint king queen de la le du des von van der den di da del mac ap ben al el o")
 	calling   = set("called call calls name names named")
 	naming    = set("because therefore reason meaning means meant nickname nicknamed christened surname surnamed")
 )
@@ -71,7 +75,8 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 	if len(toks) < 4 || len(st.at[w])+len(st.at[w+"'s"]) != len(toks) {
 		return Person{}, false // also written small
 	}
-	inside, agents, he, she, of := 0, 0, 0, 0, 0
+	inside, agents, he, she, of, in := 0, 0, 0, 0, 0, 0
+	family := "" // the second part of a name: Gynt of Per Gynt
 	for _, i := range toks {
 		t := st.toks[i]
 		if !t.head {
@@ -79,32 +84,35 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 		}
 		if i > 0 && st.toks[i-1].sent == t.sent && t.sep == "" {
 			p := st.toks[i-1]
-			if p.w == "of" {
+			switch {
+			case p.w == "of":
 				if of++; of > 1 {
 					return Person{}, false // the goodwife of Kittlerumpit
 				}
-			}
-			if nobiliary[p.w] {
+			case placeWords[p.w]:
+				if in++; 6*in > len(toks) {
+					return Person{}, false
+				}
+			case nobiliary[p.w], p.w == "the", p.w == "a", p.w == "an":
 				return Person{}, false // De la Rue
-			}
-			if placeWords[p.w] || p.w == "the" || p.w == "a" || p.w == "an" {
-				return Person{}, false
-			}
-			if p.upper && !p.head {
+			case p.upper && !p.head && !styles[p.w] && !speaking[p.w] && p.w != "i":
 				return Person{}, false // a part of a longer name
 			}
 		}
 		if i+1 < len(st.toks) && st.toks[i+1].sent == t.sent && st.toks[i+1].sep == "" {
 			n := st.toks[i+1]
-			if n.upper && !notNames[n.w] && !functionWords[n.w] {
-				return Person{}, false
+			if n.upper && !functionWords[n.w] && n.w != "i" {
+				if notNames[n.w] || family != "" && family != n.w || strings.HasSuffix(t.w, "'s") {
+					return Person{}, false
+				}
+				family = n.w
 			}
 			if speaking[n.w] || strings.HasSuffix(n.w, "ed") {
 				agents++
 			}
 		}
 		for k := i + 1; k < len(st.toks) && st.toks[k].sent <= t.sent+1 && k < i+25; k++ {
-			if st.toks[k].upper && !st.toks[k].head && st.toks[k].w != w {
+			if st.toks[k].upper && !st.toks[k].head && st.toks[k].w != w && st.toks[k].w != family && st.toks[k].w != "i" {
 				break // another name may own the pronoun
 			}
 			if st.toks[k].speech && !t.speech {
@@ -118,7 +126,8 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 			}
 		}
 	}
-	if inside < 2 || agents < 2 {
+	known := lexicon().given[w]
+	if inside < 2 || agents < 2 && known == "" {
 		return Person{}, false
 	}
 	first := st.toks[toks[0]]
@@ -127,6 +136,10 @@ func (st *Story) person(w string, toks []int) (Person, bool) {
 		return Person{}, false // in capitals
 	}
 	switch {
+	case known == "m" && he > 0 && 2*he >= she, known == "f" && she > 0 && 2*she >= he:
+		return Person{Name: name, Gender: known, Sure: of == 0 && agents >= 2, toks: toks}, true
+	case known != "":
+		return Person{}, false
 	case he >= 3 && he >= 3*she:
 		return Person{Name: name, Gender: "m", Sure: of == 0 && agents >= 3, toks: toks}, true
 	case she >= 3 && she >= 3*he:
@@ -175,6 +188,9 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		if t != w && t != w+"'s" && (compoundHas(t, w) || len(w) >= 4 && strings.HasPrefix(t, w[:4])) {
 			return st.turnDown(w, "name", "kindred_word")
 		}
+		if short := strings.TrimSuffix(strings.TrimSuffix(t, "'s"), "y"); len(short) >= 3 && short != w && strings.HasPrefix(w, short) && st.toks[st.at[t][0]].upper {
+			return st.turnDown(w, "name", "kindred_word") // Dan beside Daniel
+		}
 	}
 	if !plainName(w, p.Gender) && st.described(w) {
 		return st.turnDown(w, "name", "descriptive_name")
@@ -182,13 +198,13 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 	if !plainName(w, p.Gender) && !st.human(p) || st.beast(p) {
 		return st.turnDown(w, "name", "no_human")
 	}
-	f := &Flip{Class: "name", Category: "character", Kind: "continuity", Subtype: "nomenclature_confusions", Head: p.Name, Old: p.Name, group: "person", forms: []string{w}}
+	f := &Flip{Class: "name", Category: "character", Kind: "continuity", Subtype: "nomenclature_confusions", Head: p.Name, Old: p.Name, group: "person", gender: p.Gender, forms: []string{w}}
 	for _, i := range p.toks {
 		t := st.toks[i]
 		if st.sentHas(t.sent, naming) && st.sentHas(t.sent, calling) {
 			return st.turnDown(w, "name", "name_explained")
 		}
-		if np := st.phrase(i); np.det == "the" && st.strangeMods(np) {
+		if np := st.phrase(i); np.det == "the" && st.strangeMods(np) || (np.det == "a" || np.det == "other") && !st.strangeMods(np) {
 			return st.turnDown(w, "name", "title")
 		}
 		if endsPossessive(st.Text, t.end) {
@@ -197,7 +213,10 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 	}
 	for _, n := range st.shuffledPeople(candidates, p.Name) {
 		low := strings.ToLower(n.Name)
-		if !plainName(low, n.Gender) && (n.Stories < 2 || otherGender(low, n.Gender) || madeOf(low, isWord)) {
+		if n.Far && !plainName(w, p.Gender) {
+			continue // Frederick would be a stranger beside Dschang
+		}
+		if !plainName(low, n.Gender) && (n.Far || n.Stories < 2 || otherGender(low, n.Gender) || madeOf(low, isWord)) {
 			continue // a nickname, or a name nobody else bears
 		}
 		if n.Gender != p.Gender || st.alike(low, p) || low[0] == w[0] || st.has(low) || st.has(low+"'s") {
@@ -240,6 +259,12 @@ func (st *Story) alike(low string, p Person) bool {
 func (st *Story) shuffledPeople(in []Person, old string) []Person {
 	out := slices.Clone(in)
 	slices.SortStableFunc(out, func(a, b Person) int {
+		if a.Far != b.Far {
+			if b.Far {
+				return -1
+			}
+			return 1
+		}
 		return st.draw(1<<30, "name", old, a.Name) - st.draw(1<<30, "name", old, b.Name)
 	})
 	return out
@@ -256,6 +281,11 @@ func otherGender(low, gender string) bool {
 // described reports a name that says what its bearer is: Redhead, Scrapefoot.
 // It is a nickname, and whoever has one has another name beside it.
 func (st *Story) described(low string) bool {
+	for _, end := range []string{"ful", "less", "ness", "ing", "some", "foot", "head"} {
+		if strings.HasSuffix(low, end) {
+			return true // Faithful and Unfaithful
+		}
+	}
 	return madeOf(low, func(w string) bool { return isWord(w) || len(st.at[w]) > 0 && !st.toks[st.at[w][0]].upper })
 }
 
@@ -289,10 +319,8 @@ var bodyWords = set("foot feet hand head face eye ear nose beak bill wing paw cl
 // human reports that the story says early that the bearer is a man or woman.
 func (st *Story) human(p Person) bool {
 	for _, i := range p.toks[:2] {
-		for d := -1; d <= 1; d++ {
-			if s := st.toks[i].sent + d; s >= 0 && s < len(st.Sents) && st.sentHas(s, humans) {
-				return true
-			}
+		if st.sentHas(st.toks[i].sent, humans) {
+			return true
 		}
 	}
 	return false

@@ -45,7 +45,7 @@ func (st *Story) noun(n noun) *Flip {
 			return st.turnDown(n.one, n.class, "not_introduced")
 		case i == 0 && st.likened(n.class, p):
 			return st.turnDown(n.one, n.class, "likeness")
-		case i > 0 && !p.definite():
+		case i > 0 && !p.definite() && !(st.predicate(p) && st.phrase(toks[0]).det == "a"):
 			return st.turnDown(n.one, n.class, "introduced_twice")
 		case p.num >= 0, n.class == "role" && st.nextIs(t, "of"): // a student of medicine
 			return st.turnDown(n.one, n.class, "counted")
@@ -53,9 +53,9 @@ func (st *Story) noun(n noun) *Flip {
 			return st.turnDown(n.one, n.class, "compound")
 		case homographs[n.one] && st.strangeMods(p), st.capitalMods(p), i > 0 && n.class != "role" && n.class != "species" && st.named(p):
 			return st.turnDown(n.one, n.class, "another_thing")
-		case st.altered(t), n.class == "species" && st.sentHas(st.toks[t].sent, became):
+		case st.altered(t), (n.class == "species" || n.class == "role") && st.sentHas(st.toks[t].sent, became):
 			return st.turnDown(n.one, n.class, "changing_verb")
-		case st.clauseHas(t, others):
+		case st.another(t):
 			return st.turnDown(n.one, n.class, "other_one")
 		case i == 0 && st.clauseHas(t, generic):
 			return st.turnDown(n.one, n.class, "generic")
@@ -67,6 +67,9 @@ func (st *Story) noun(n noun) *Flip {
 				return st.turnDown(n.one, n.class, "other_one")
 			}
 		}
+	}
+	if st.motley(toks) {
+		return st.turnDown(n.one, n.class, "another_thing") // a silver apple, an apple of gold
 	}
 	if st.variant(n.one) {
 		return st.turnDown(n.one, n.class, "variant_spelling")
@@ -114,10 +117,24 @@ func (st *Story) noun(n noun) *Flip {
 	for _, t := range toks {
 		c := st.changeNoun(t, st.phrase(t), to)
 		c.End = st.toks[t].start + len(n.one) // a possessive ending stays
+		c.loose = len(f.Changes) > 0 && !st.phrase(t).definite()
 		f.Changes = append(f.Changes, c)
 	}
 	f.known = st.phrase(toks[0]).det != "a" && !st.expert[n.one]
 	return f
+}
+
+// predicate reports a noun phrase that says what somebody is, or that somebody
+// speaks of: it was a fox.
+func (st *Story) predicate(p phrase) bool {
+	if p.det != "a" || p.dtok <= 0 || st.toks[p.dtok].sep != "" {
+		return false
+	}
+	switch st.toks[p.dtok-1].w {
+	case "is", "was", "am", "are", "were", "be", "been", "but", "only":
+		return true
+	}
+	return false
 }
 
 // dwelling are the groups of places of which one shuts the other out. A wood
@@ -142,6 +159,26 @@ func (st *Story) oneBeing(toks []int) string {
 		return "old_and_young"
 	}
 	return ""
+}
+
+// motley reports mentions with different colours or materials.
+func (st *Story) motley(toks []int) bool {
+	seen := map[string]bool{}
+	for _, t := range toks {
+		for _, m := range st.phrase(t).mods {
+			if c := lexicon().class[canonical(st.toks[m].w)]; c["colour"] || c["material"] {
+				seen[canonical(st.toks[m].w)] = true
+			}
+		}
+		for k := t + 1; k <= t+4 && k+1 < len(st.toks) && st.toks[k].sent == st.toks[t].sent; k++ {
+			if st.toks[k].w == "of" {
+				if w := canonical(st.toks[k+1].w); lexicon().class[w]["material"] {
+					seen[w] = true
+				}
+			}
+		}
+	}
+	return len(seen) > 1
 }
 
 // derived reports a word made from the noun: a frog called Froggie, a fox's
@@ -188,7 +225,7 @@ func (st *Story) strangeMods(p phrase) bool {
 }
 
 // became are verbs after which a being is another.
-var became = set("transformed enchanted bewitched disguised")
+var became = set("transformed enchanted bewitched disguised instead")
 
 // capitalMods reports a name before the noun: a Roman candle.
 func (st *Story) capitalMods(p phrase) bool {
@@ -203,6 +240,40 @@ func (st *Story) capitalMods(p phrase) bool {
 // named reports a noun that belongs to somebody named: Mr. McGregor's garden.
 func (st *Story) named(p phrase) bool {
 	return p.det == "poss" && p.dtok >= 0 && !lexicon().words["determiner"][st.toks[p.dtok].w]
+}
+
+// another reports that the sentence of the noun at token t brings a second one
+// of its kind in: another ring, the other, a third one.
+func (st *Story) another(t int) bool {
+	sent := st.toks[t].sent
+	from, to := st.clause(t)
+	noun := strings.TrimSuffix(st.toks[t].w, "'s")
+	for k := st.first[sent]; k < st.first[sent+1]; k++ {
+		w := st.toks[k].w
+		if !others[w] {
+			continue
+		}
+		for j := k + 1; ; j++ {
+			if j >= st.first[sent+1] || j > k+4 || st.toks[j].sep != "" || functionWords[st.toks[j].w] {
+				// It stands alone: the other, another of them.
+				if k >= from && k < to && w != "first" && !(j == k+1 && k > 0 && w == "another" && st.toks[k-1].w == "one") {
+					return true
+				}
+				break
+			}
+			x := st.toks[j].w
+			if x == noun || x == noun+"s" || x == "one" || x == "ones" {
+				return w != "first" || x == noun
+			}
+			if lexicon().words["verb"][x] {
+				if k >= from && k < to && w != "first" {
+					return true
+				}
+				break
+			}
+		}
+	}
+	return false
 }
 
 // others are words that bring a second thing of the kind into the sentence.

@@ -201,7 +201,7 @@ func TestLexicon(t *testing.T) {
 	for _, b := range lex.bridges {
 		f := &Flip{Class: strings.TrimSuffix(b.class, "+"), Head: "lamps", Old: "three", New: "two", plural: true, group: "thing", Changes: make([]Change, 1)}
 		st, _ := read(t, "Once. Twice.\n##\nThrice.")
-		for _, p := range []pause{noPause, someTime} {
+		for _, p := range []pause{interval, someTime} {
 			if got := st.fill(b.sentence, f, p, ""); strings.ContainsAny(got, "{}[]|") || !strings.HasSuffix(got, ".") {
 				t.Errorf("bridges: %q gives %q", b.sentence, got)
 			}

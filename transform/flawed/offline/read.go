@@ -248,6 +248,58 @@ func (st *Story) plain(t int) bool {
 	return true
 }
 
+// stated reports whether the noun phrase of token t tells what it says: not in
+// a question, a condition or a dream, and where it brings something up ("a fox",
+// not "the fox") not in a negation, a likeness or a guess either.
+func (st *Story) stated(t int, p phrase) bool {
+	lex := lexicon()
+	sent := st.toks[t].sent
+	if st.asked(t) {
+		return false
+	}
+	from, to := st.clause(t)
+	for k := from; k < to && k < t; k++ {
+		if w := st.toks[k].w; suppose[w] {
+			return false
+		}
+	}
+	if p.definite() {
+		return true
+	}
+	if st.sentHas(sent, lex.words["dream"]) {
+		return false
+	}
+	if st.clauseHas(t, exceptFor) {
+		return true // nothing but an old cheese
+	}
+	for k := from; k < to && k < t; k++ {
+		w := st.toks[k].w
+		if lex.words["condition"][w] || w == "like" || w == "seemed" || w == "resembled" {
+			return false
+		}
+		if (lex.words["negation"][w] || strings.HasSuffix(w, "n't")) && k < t && p.det != "none" {
+			return false
+		}
+	}
+	return true
+}
+
+// exceptFor are words behind which a negation does not hold.
+var exceptFor = set("but except until till")
+
+// suppose are words of clauses that only suppose what they say.
+var suppose = set("if unless whether supposing suppose wish wished wishes")
+
+// asked reports that the words around token t are a question: the first mark
+// behind it that ends a sentence is one of interrogation.
+func (st *Story) asked(t int) bool {
+	rest := st.Text[st.toks[t].end:st.Sents[st.toks[t].sent].End]
+	if i := strings.IndexAny(rest, ".?!"); i >= 0 {
+		return rest[i] == '?' && (st.toks[t].speech || !strings.ContainsAny(rest[:i], "\"“‘"))
+	}
+	return false
+}
+
 // tokenAt returns the first token that ends behind byte i.
 func (st *Story) tokenAt(i int) int {
 	lo, hi := 0, len(st.toks)
