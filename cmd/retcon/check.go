@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,7 +52,7 @@ type checkCmd struct {
 	Workers  int    `help:"Stories asked about at a time." default:"32"`
 
 	Temperature     *float64 `help:"Sampling temperature; the server's own without it."`
-	MaxTokens       int      `help:"Tokens of an answer, reasoning included." default:"8192"`
+	MaxTokens       int      `help:"Tokens of an answer, reasoning included; 8192 without it."`
 	RetryMaxTokens  int      `help:"Ask once more for so many tokens when an answer was cut."`
 	ReasoningEffort string   `help:"For models that take one: low, medium, high." placeholder:"WORD"`
 	ThinkingBudget  int      `help:"Thinking tokens, for models that take a budget."`
@@ -115,7 +116,6 @@ func (cmd *checkCmd) Run(e *env) error {
 	case cfg.Protocol == "":
 		cfg.Protocol = check.Staged
 	}
-	cfg.Params = llm.Params{Temperature: cmd.Temperature, MaxTokens: cmd.MaxTokens}
 	run := &checkRun{checkCmd: cmd, env: e, plain: plain, engine: engine, tally: newCheckTally()}
 	if cmd.Work == "" && (engine != engineRules || !plain) {
 		cmd.Work = "check.work"
@@ -131,7 +131,7 @@ func (cmd *checkCmd) Run(e *env) error {
 	}
 	defer run.close()
 	if m := run.Client.Model(check.Stages(cfg.Protocol)[0]); cfg.Context == 0 && m.Context > 0 {
-		cfg.Context = max(m.Context-cmd.MaxTokens, 1)
+		cfg.Context = max(m.Context-cmp.Or(cmd.MaxTokens, check.DefaultAnswer), 1)
 	}
 	run.cfg = cfg
 	if run.step, err = check.New(cfg); err != nil {
@@ -175,23 +175,31 @@ func (cmd *checkCmd) asker(e *env, engine string, judge check.Config) (*asker, e
 	if engine == engineRules {
 		return openAsker(e, cfg, cmd.modelFlags)
 	}
+	var declared []schemas.StageRecipe
 	if cmd.Recipe != "" {
-		data, err := os.ReadFile(cmd.Recipe)
+		recipe, err := readRecipe(cmd.Recipe)
 		if err != nil {
-			return nil, withHint(exitUsage, "", fmt.Errorf("recipe: %w", err))
+			return nil, err
 		}
-		recipe, err := parseRecipe(cmd.Recipe, data)
-		if err != nil {
-			return nil, &codedError{code: exitUsage, err: err}
-		}
-		cfg.models, cfg.stages = recipe.Make.Models, nil
+		cfg.models, declared = recipe.Make.Models, recipe.Make.Stages
 	}
 	if cmd.Model != "" && !slices.ContainsFunc(cfg.models, func(m schemas.ModelRecipe) bool { return m.Name == cmd.Model }) {
 		cfg.models = append(cfg.models, schemas.ModelRecipe{Name: cmd.Model})
 	}
-	for _, s := range check.Stages(judge.Protocol) {
-		cfg.stages = append(cfg.stages, schemas.StageRecipe{Stage: s, Model: cmd.Model, RetryMaxTokens: cmd.RetryMaxTokens,
-			ReasoningEffort: cmd.ReasoningEffort, ThinkingBudget: cmd.ThinkingBudget})
+	for _, name := range check.Stages(judge.Protocol) {
+		s := schemas.StageRecipe{Stage: name}
+		for _, d := range declared {
+			if d.Stage == name {
+				s = d
+			}
+		}
+		s.Model, s.ReasoningEffort = cmp.Or(cmd.Model, s.Model), cmp.Or(cmd.ReasoningEffort, s.ReasoningEffort)
+		s.MaxTokens, s.RetryMaxTokens = cmp.Or(cmd.MaxTokens, s.MaxTokens), cmp.Or(cmd.RetryMaxTokens, s.RetryMaxTokens)
+		s.ThinkingBudget = cmp.Or(cmd.ThinkingBudget, s.ThinkingBudget)
+		if cmd.Temperature != nil {
+			s.Temperature = cmd.Temperature
+		}
+		cfg.stages = append(cfg.stages, s)
 	}
 	return openAsker(e, cfg, cmd.modelFlags)
 }

@@ -174,13 +174,9 @@ func (cmd *detectCmd) judge(e *env, texts iter.Seq2[detect.Text, error], total i
 func (cmd *detectCmd) asker(e *env) (*asker, error) {
 	cfg := askerConfig{engine: cmd.Engine, answers: filepath.Join(cmd.Work, pipeline.AnswersFile), seed: cmd.Seed}
 	if cmd.Recipe != "" {
-		data, err := os.ReadFile(cmd.Recipe)
+		recipe, err := readRecipe(cmd.Recipe)
 		if err != nil {
-			return nil, withHint(exitUsage, "", fmt.Errorf("recipe: %w", err))
-		}
-		recipe, err := parseRecipe(cmd.Recipe, data)
-		if err != nil {
-			return nil, &codedError{code: exitUsage, err: err}
+			return nil, err
 		}
 		cfg.models = recipe.Make.Models
 	}

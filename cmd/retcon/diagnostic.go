@@ -320,13 +320,9 @@ func (cmd *diagnosticCmd) asker(e *env) (*asker, error) {
 		return openAsker(e, cfg, cmd.modelFlags)
 	}
 	if cmd.Recipe != "" {
-		data, err := os.ReadFile(cmd.Recipe)
+		recipe, err := readRecipe(cmd.Recipe)
 		if err != nil {
-			return nil, withHint(exitUsage, "", fmt.Errorf("recipe: %w", err))
-		}
-		recipe, err := parseRecipe(cmd.Recipe, data)
-		if err != nil {
-			return nil, &codedError{code: exitUsage, err: err}
+			return nil, err
 		}
 		cfg.models = recipe.Make.Models
 		for _, s := range recipe.Make.Stages {

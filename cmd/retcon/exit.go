@@ -15,6 +15,7 @@ import (
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/transform/check"
 )
 
 // Exit codes. README.md has the same table.
@@ -53,6 +54,7 @@ func withHint(code int, hint string, err error) error {
 func classify(err error) (code int, hint string) {
 	var coded *codedError
 	var recipe *pipeline.RecipeError
+	var setting *check.SettingError
 	var bug *pipeline.PanicError
 	switch {
 	case errors.As(err, &coded):
@@ -63,7 +65,7 @@ func classify(err error) (code int, hint string) {
 		return exitOK, ""
 	case llm.StopClassOf(err) != "":
 		return stopCodes[llm.StopClassOf(err)], "answers so far are kept; the same command goes on from there"
-	case errors.As(err, &recipe):
+	case errors.As(err, &recipe), errors.As(err, &setting):
 		return exitUsage, ""
 	case errors.Is(err, pipeline.ErrLocked):
 		return exitDisk, ""

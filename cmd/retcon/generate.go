@@ -171,13 +171,9 @@ func (cmd *generateCmd) asker(e *env, p generatePlan) (*asker, error) {
 	cfg := askerConfig{engine: cmd.Engine, answers: filepath.Join(cmd.workDir(), "answers.db"), seed: cmd.Seed}
 	var stage schemas.StageRecipe
 	if cmd.Recipe != "" {
-		data, err := os.ReadFile(cmd.Recipe)
+		recipe, err := readRecipe(cmd.Recipe)
 		if err != nil {
-			return nil, withHint(exitUsage, "", fmt.Errorf("recipe: %w", err))
-		}
-		recipe, err := parseRecipe(cmd.Recipe, data)
-		if err != nil {
-			return nil, &codedError{code: exitUsage, err: err}
+			return nil, err
 		}
 		cfg.models = recipe.Make.Models
 		for _, s := range recipe.Make.Stages {

@@ -62,6 +62,19 @@ type askerConfig struct {
 	standIn func(llm.Request) string // for a plan: what a model could answer
 }
 
+// readRecipe reads a recipe for the models and stages that it declares.
+func readRecipe(path string) (schemas.Recipe, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return schemas.Recipe{}, withHint(exitUsage, "", fmt.Errorf("recipe: %w", err))
+	}
+	recipe, err := parseRecipe(path, data)
+	if err != nil {
+		return recipe, &codedError{code: exitUsage, err: err}
+	}
+	return recipe, nil
+}
+
 // openAsker opens the store and the engine behind a client.
 func openAsker(e *env, cfg askerConfig, f modelFlags) (*asker, error) {
 	a := &asker{engine: cfg.engine}

@@ -70,7 +70,7 @@ type Config struct {
 	MaxPairs    int // compared; those that are likeliest to clash come first
 	PairsPerAsk int
 	CasesPerAsk int // chains of evidence asked for at a time
-	// Reasoning of the judge goes into the answers' budget; 0 is the default.
+	// Params lie over the calls' own, and a recipe's stages over both.
 	Params llm.Params
 }
 
@@ -80,7 +80,7 @@ const (
 	DefaultPairs    = 150
 	DefaultPairsAsk = 30
 	DefaultCasesAsk = 10
-	defaultAnswer   = 8192
+	DefaultAnswer   = 8192 // tokens of an answer, reasoning included
 )
 
 func (c Config) withDefaults() Config {
@@ -94,7 +94,7 @@ func (c Config) withDefaults() Config {
 	set(&c.MaxPairs, DefaultPairs)
 	set(&c.PairsPerAsk, DefaultPairsAsk)
 	set(&c.CasesPerAsk, DefaultCasesAsk)
-	c.Params = llm.Params{MaxTokens: defaultAnswer}.Over(c.Params)
+	c.Params = llm.Params{MaxTokens: DefaultAnswer}.Over(c.Params)
 	return c
 }
 
@@ -171,9 +171,6 @@ func New(cfg Config) (transform.Step[Text, Result], error) {
 	default:
 		return transform.Step[Text, Result]{}, fmt.Errorf("no protocol is called %q (there are %s and %s)", cfg.Protocol, Staged, Reference)
 	}
-	if t := cfg.Params.Temperature; cfg.Samples > 1 && t != nil && *t == 0 {
-		return transform.Step[Text, Result]{}, fmt.Errorf("temperature 0 makes all %d samples the same; set it above 0, or ask for one sample", cfg.Samples)
-	}
 	if _, _, err := budgets(cfg.Context, c.overhead, c.facts != nil); err != nil {
 		return transform.Step[Text, Result]{}, err
 	}
@@ -218,6 +215,9 @@ type job struct {
 func (c *checker) run(ctx context.Context, pass *transform.Pass, t Text) ([]Result, error) {
 	budget, factsBudget, err := budgets(c.Context, c.overhead, c.facts != nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.samplesDiffer(pass.Model); err != nil {
 		return nil, err
 	}
 	parts := windows(t.Story, budget)
@@ -298,6 +298,33 @@ func (c *checker) run(ctx context.Context, pass *transform.Pass, t Text) ([]Resu
 	r.Report = rep
 	return []Result{r}, nil
 }
+
+// samplesDiffer refuses temperature 0, at which every sample is the first one.
+func (c *checker) samplesDiffer(client *llm.Client) error {
+	if c.Samples == 1 {
+		return nil
+	}
+	cat := schemas.Categories[0]
+	var req llm.Request
+	var err error
+	if c.Protocol == Reference {
+		req, err = c.reference[cat.Name].Request(client, referenceInput{Category: cat, Parts: 1}, 0)
+	} else {
+		req, err = c.extract[cat.Name].Request(client, extractInput{Category: cat, Parts: 1}, 0)
+	}
+	if err != nil {
+		return err
+	}
+	if t := req.Params.Temperature; t != nil && *t == 0 {
+		return &SettingError{fmt.Sprintf("%s: temperature 0 makes all %d samples the same; set it above 0, or ask for one sample", req.Stage, c.Samples)}
+	}
+	return nil
+}
+
+// SettingError says that the settings of a run contradict each other.
+type SettingError struct{ What string }
+
+func (e *SettingError) Error() string { return e.What }
 
 func statusKey(sample int, category string) string { return fmt.Sprintf("%d %s", sample, category) }
 

@@ -93,11 +93,20 @@ func subtypeOf(c schemas.Category, word string) (string, bool) {
 // items reads an answer with the findings of a category: one item an element
 // of its lists, in the order of the subtypes.
 func items(r *llm.Reply, c schemas.Category) ([]Item, error) {
-	lists, err := r.Lists(listSpec(c, append(factFields, contraFields...)...))
-	if err != nil {
-		return nil, err
-	}
 	var out []Item
+	err := eachItem(r, listSpec(c, append(factFields, contraFields...)...), func(key string, it Item, _ json.RawMessage) {
+		it.Subtype = key
+		out = append(out, it)
+	})
+	return out, err
+}
+
+// eachItem calls f with the items of an answer that can be read, list by list.
+func eachItem(r *llm.Reply, spec llm.ListSpec, f func(key string, it Item, raw json.RawMessage)) error {
+	lists, err := r.Lists(spec)
+	if err != nil {
+		return err
+	}
 	for _, l := range lists {
 		for _, raw := range l.Items {
 			it, err := ReadItem(raw)
@@ -105,11 +114,10 @@ func items(r *llm.Reply, c schemas.Category) ([]Item, error) {
 				r.Mark(llm.Repaired, l.Key+": "+err.Error())
 				continue
 			}
-			it.Subtype = l.Key
-			out = append(out, it)
+			f(l.Key, it, raw)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // ReadItem reads one finding of an answer, or of a cell of the reference's

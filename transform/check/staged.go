@@ -5,6 +5,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,32 +106,21 @@ func (c *checker) makeStaged() []*llm.Template {
 }
 
 func decodeExtract(r *llm.Reply, in extractInput) ([]extracted, error) {
-	lists, err := r.Lists(listSpec(in.Category, append([]string{"passage"}, factFields...)...))
-	if err != nil {
-		return nil, err
-	}
 	var out []extracted
-	for _, l := range lists {
-		for _, raw := range l.Items {
-			it, err := ReadItem(raw)
-			if err != nil {
-				r.Mark(llm.Repaired, l.Key+": "+err.Error())
-				continue
-			}
-			var about struct {
-				Subject string `json:"subject,omitempty"`
-				Claim   string `json:"claim,omitempty"`
-				Quote   any    `json:"quote,omitempty"` // at least one key is known
-			}
-			if _, err := llm.DecodeItem(raw, &about); err != nil {
-				r.Mark(llm.Repaired, l.Key+": subject or claim cannot be read")
-			}
-			for _, q := range it.Fact { // a list is several passages here
-				out = append(out, extracted{l.Key, q, about.Subject, about.Claim})
-			}
+	err := eachItem(r, listSpec(in.Category, append([]string{"passage"}, factFields...)...), func(key string, it Item, raw json.RawMessage) {
+		var about struct {
+			Subject string `json:"subject,omitempty"`
+			Claim   string `json:"claim,omitempty"`
+			Quote   any    `json:"quote,omitempty"` // at least one key is known
 		}
-	}
-	return out, nil
+		if _, err := llm.DecodeItem(raw, &about); err != nil {
+			r.Mark(llm.Repaired, key+": subject or claim cannot be read")
+		}
+		for _, q := range it.Fact { // a list is several passages here
+			out = append(out, extracted{key, q, about.Subject, about.Claim})
+		}
+	})
+	return out, err
 }
 
 // verdicts reads a list of numbered verdicts. Every number that was asked about

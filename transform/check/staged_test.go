@@ -3,6 +3,7 @@
 package check
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform"
 )
 
 func passages(category, subtype string, quotes ...string) string {
@@ -339,9 +341,15 @@ func TestSamples(t *testing.T) {
 	if len(r.Report.Status) != 20 || len(r.Runs) != 4 || len(r.Runs[1]) != 2 {
 		t.Errorf("%d statuses, runs %v", len(r.Report.Status), r.Runs)
 	}
-	zero := llm.Params{Temperature: llm.Float(0)}
-	if _, err := New(Config{Protocol: Reference, Samples: 2, Params: zero}); err == nil {
-		t.Error("samples at temperature 0 are all the same, and were accepted")
+	for _, protocol := range []string{Reference, Staged} {
+		step, err := New(Config{Protocol: protocol, Samples: 2, Params: llm.Params{Temperature: llm.Float(0)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = transform.Apply(context.Background(), step, transform.NewPass(1, step.Name, "t", client, nil), Text{ID: "t", Story: story})
+		if err == nil || !strings.Contains(err.Error(), "temperature 0 makes all 2 samples the same") {
+			t.Errorf("%s: samples at temperature 0 are all the same, and were accepted: %v", protocol, err)
+		}
 	}
 }
 
