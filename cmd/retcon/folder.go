@@ -59,6 +59,22 @@ func replaceFolder(dir, step string, write func(tmp string) error) error {
 	return fetch.SyncDir(filepath.Dir(dir))
 }
 
+// remember passes rows on and keeps the error that ended them, for a caller who
+// tells of it without the files that were being written.
+func remember[T any](rows iter.Seq2[T, error]) (iter.Seq2[T, error], *error) {
+	failed := new(error)
+	return func(yield func(T, error) bool) {
+		for r, err := range rows {
+			if err != nil {
+				*failed = err
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}, failed
+}
+
 // writeManifestFile writes a folder's manifest, by which it is known again.
 func writeManifestFile(dir string, m *schemas.StepManifest) error {
 	return fetch.WriteFileAtomic(filepath.Join(dir, pipeline.ManifestFile), 0o644, func(w io.Writer) error {

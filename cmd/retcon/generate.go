@@ -530,6 +530,7 @@ func inputFile(path string, patterns ...string) (string, error) {
 // error leaves everything as it was.
 func (cmd *generateCmd) write(e *env, m *schemas.StepManifest, rows iter.Seq2[schemas.Generated, error], done func() error) error {
 	counts, over := newGeneratedCounts(), 0
+	rows, failed := remember(rows)
 	err := replaceFolder(cmd.Out, m.Step, func(tmp string) error {
 		err := fetch.WriteFileAtomic(filepath.Join(tmp, setAsideFile), 0o644, func(aside io.Writer) error {
 			kept := func(yield func(schemas.Generated, error) bool) {
@@ -589,7 +590,7 @@ func (cmd *generateCmd) write(e *env, m *schemas.StepManifest, rows iter.Seq2[sc
 		}
 		return writeManifestFile(tmp, m)
 	})
-	if err != nil {
+	if err := cmp.Or(*failed, err); err != nil {
 		return err
 	}
 	format := report.Text

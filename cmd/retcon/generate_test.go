@@ -10,12 +10,48 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/llm/llmtest"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/schemas"
 )
+
+// valid holds the lines of a file against a record's JSON Schema.
+func valid(t *testing.T, record, path string) {
+	t.Helper()
+	raw, err := schemas.JSONSchema(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(record+".json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile(record + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range bytes.Split(bytes.TrimSpace(b), []byte("\n")) {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil {
+			t.Errorf("%s:%d is no %s: %v", path, i+1, record, err)
+		}
+	}
+}
 
 // served runs the command against a loopback server and returns what it wrote.
 func served(t *testing.T, server *llmtest.Server, dir string) func(want int, args ...string) string {
@@ -100,6 +136,7 @@ func TestGenerateAsksAServer(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", id, g, want)
 		}
 	}
+	valid(t, "generated", filepath.Join(dir, "t1", "generated.jsonl"))
 	g := rows["1@m2"]
 	if g.ID != 1 || g.Prompt != "Write about a lamp.\nAbout 5 words." || *g.GeneratedStory != "The lamp fell." || g.Words != 3 {
 		t.Errorf("row %+v", g)
@@ -262,6 +299,8 @@ func TestDiagnosticByModel(t *testing.T) {
 	if two, err := os.ReadFile(filepath.Join(dir, "d2", "truth.jsonl")); err != nil || !bytes.Equal(one, two) {
 		t.Errorf("another truth from stored answers: %v", err)
 	}
+	valid(t, "diagnostic", filepath.Join(dir, "d1", "truth.jsonl"))
+	valid(t, "generated", filepath.Join(dir, "d1", "stories.jsonl"))
 	controls := 0
 	for d, err := range pipeline.ReadLines[schemas.Diagnostic](filepath.Join(dir, "d1", "truth.jsonl")) {
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -32,7 +33,11 @@ type tableRow struct {
 // tableRows reads a CSV, Parquet, JSON Lines or JSON file of rows, as its name
 // says, one row at a time. In CSV an empty cell is null.
 func tableRows(path string) iter.Seq2[tableRow, error] {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	name := strings.ToLower(path)
+	for _, packed := range []string{".gz", ".zst", ".bz2"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	switch ext := filepath.Ext(name); ext {
 	case ".csv", ".tsv":
 		return csvRows(path, ext == ".tsv")
 	case ".parquet":
@@ -41,13 +46,13 @@ func tableRows(path string) iter.Seq2[tableRow, error] {
 		return jsonRows(path)
 	}
 	return func(yield func(tableRow, error) bool) {
-		yield(tableRow{}, usagef("%s: want a file named .csv, .tsv, .jsonl, .json or .parquet", path))
+		yield(tableRow{}, usagef("%s: want a file named .csv, .tsv, .jsonl, .json (packed or not) or .parquet", path))
 	}
 }
 
 func csvRows(path string, tabs bool) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
-		f, err := openInput(path)
+		f, err := openPacked(path)
 		if err != nil {
 			yield(tableRow{}, err)
 			return
@@ -107,7 +112,7 @@ func parquetRows(path string) iter.Seq2[tableRow, error] {
 
 func jsonRows(path string) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
-		f, err := openInput(path)
+		f, err := openPacked(path)
 		if err != nil {
 			yield(tableRow{}, err)
 			return
@@ -154,6 +159,28 @@ func openInput(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// openPacked opens a file of rows, unpacked.
+func openPacked(path string) (io.ReadCloser, error) {
+	f, err := openInput(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := fetch.Decompress(f, path, fetch.Limits{})
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return unpacked{r, f}, nil
+}
+
+// unpacked closes the file under an unpacking reader too.
+type unpacked struct {
+	io.ReadCloser
+	file *os.File
+}
+
+func (u unpacked) Close() error { return errors.Join(u.ReadCloser.Close(), u.file.Close()) }
 
 func inputError(where string, err error) error {
 	return &fetch.Error{Op: "read", Name: where, Kind: fetch.Input, Err: err}

@@ -17,5 +17,10 @@
 //
 // What the rules can do is stated with each rule. They know nothing of cause
 // and effect, of abandoned threads or of two places at one time; those
-// subtypes need a model.
+// subtypes need a model. Most of what they put in is about nothing that the
+// plot needs, and some of it sounds like an old tale in a new one: a set by
+// rules says whether a checker finds what is plainly there, not how well it
+// reads. Of one set over the FairytaleQA tales we read all 30 injections that
+// change a detail of the story's own, 28 of which contradict it beyond doubt,
+// and 20 others, all of which do.
 package diagnostic

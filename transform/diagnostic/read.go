@@ -145,6 +145,11 @@ var persons = strings.Fields(`king queen prince princess emperor empress sultan 
 // person of the kind from another.
 var plainModifiers = map[string]bool{"old": true, "young": true, "poor": true, "good": true, "great": true, "little": true}
 
+// words before the noun that name the same person from another's side, or call
+// to them.
+var addresses = map[string]bool{"my": true, "our": true, "your": true, "his": true, "her": true, "their": true, "o": true, "oh": true, "dear": true,
+	"said": true, "sir": true, "lord": true, "lady": true, "mr": true}
+
 // figures finds those of the story, most often named first.
 func (r *reading) figures() []figure {
 	var out []figure
@@ -170,6 +175,9 @@ func (r *reading) figures() []figure {
 
 func (r *reading) theOne(noun string) (figure, bool) {
 	f := figure{name: "the " + noun}
+	if strings.Count(r.s, " the "+capital(noun)) > strings.Count(r.s, " the "+noun) {
+		f.name = "the " + capital(noun) // as the story writes it
+	}
 	if r.has[noun] < 4 || r.has[noun+"s"] > 0 || r.has[noun+"es"] > 0 || strings.HasSuffix(noun, "man") && r.has[strings.TrimSuffix(noun, "man")+"men"] > 0 {
 		return f, false
 	}
@@ -191,6 +199,7 @@ func (r *reading) theOne(noun string) (figure, bool) {
 				if indefinite++; indefinite > 1 {
 					return f, false
 				}
+			case j >= 0 && addresses[ws[j]]:
 			default:
 				return f, false
 			}

@@ -62,11 +62,17 @@ func (r *reading) flip(f *offline.Flip) (proposal, bool) {
 			continue
 		}
 		p.contra = changed(main)
-		for i, e := range facts {
-			if i == 0 {
-				p.fact = standing(r.sents[e])
+		// The fact is what the narrator says: what somebody says, asks for or has
+		// told to others may be of another thing.
+		told := false
+		for _, e := range facts {
+			if !told && r.tale[e] {
+				p.fact, told = standing(r.sents[e]), true
 			}
 			p.facts = append(p.facts, standing(r.sents[e]))
+		}
+		if !told {
+			continue
 		}
 		return p, true
 	}
