@@ -16,9 +16,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/datasets/constoryio"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
@@ -131,14 +131,9 @@ func openJudged(arg string) (*judgedSource, error) {
 	}
 	if info.IsDir() {
 		found := ""
-		for _, name := range []string{pipeline.RecordsFile, "reports.jsonl"} {
+		for _, name := range []string{checkDir + "/" + pipeline.RecordsFile, pipeline.RecordsFile} {
 			if _, err := os.Stat(filepath.Join(s.path, name)); err == nil && found == "" {
 				found = filepath.Join(s.path, name)
-			}
-		}
-		if found == "" { // a workspace
-			if list, _ := filepath.Glob(filepath.Join(s.path, "*-check", pipeline.RecordsFile)); len(list) == 1 {
-				found = list[0]
 			}
 		}
 		if found == "" {
@@ -354,6 +349,10 @@ func (s *judgedSource) table() (*scoring.CheckTable, func(), error) {
 // measure reduces the rows of a file of the published tools.
 func (in *constoryInput) measure(rows iter.Seq2[scoring.CheckRow, error], s *judgedSource) error {
 	n := 0
+	// Rows without a judge (stories that were never sent to one) belong to the
+	// judge of the file, if it has a single one.
+	judges := map[string]bool{}
+	var nameless []measured
 	for m, err := range pipeline.Map(in.e.ctx, in.cmd.Workers, rows, func(_ context.Context, row scoring.CheckRow) (measured, error) {
 		row.Judge = cmp.Or(row.Judge, in.cmd.Judge)
 		row.Model = cmp.Or(row.Model, s.modelName())
@@ -378,6 +377,21 @@ func (in *constoryInput) measure(rows iter.Seq2[scoring.CheckRow, error], s *jud
 			return inputError(fmt.Sprintf("%s, after row %d", s.path, n), err)
 		}
 		n++
+		if m.key.judge == "" {
+			nameless = append(nameless, m)
+			continue
+		}
+		judges[m.key.judge] = true
+		if err := in.add(m); err != nil {
+			return err
+		}
+	}
+	for _, m := range nameless {
+		if len(judges) == 1 {
+			for name := range judges {
+				m.key.judge, m.record.Judge = name, name
+			}
+		}
 		if err := in.add(m); err != nil {
 			return err
 		}
@@ -412,7 +426,7 @@ func (in *constoryInput) join() error {
 	used := map[string]bool{}
 	for f, err := range pipeline.Map(in.e.ctx, in.cmd.Workers, in.stories(), func(_ context.Context, g schemas.Generated) (found, error) {
 		t, ok := check.TextOf(g)
-		out := found{ids: t.ID, info: scoring.ModelInfo{Name: g.ModelName, Class: g.ModelClass, Family: g.ModelFamily}}
+		out := found{ids: g.GeneratedID, info: scoring.ModelInfo{Name: g.ModelName, Class: g.ModelClass, Family: g.ModelFamily}}
 		places := in.reports[t.ID]
 		if !ok {
 			places = nil
@@ -588,100 +602,68 @@ func (in *constoryInput) stories() iter.Seq2[schemas.Generated, error] {
 	}
 }
 
-// storyRows reads generated stories, diagnostic ones, plain ones, or those of
-// the published tools.
+// storyRows reads stories in all the forms that retcon check judges, with the
+// ids that it gives them.
 func storyRows(path string) iter.Seq2[schemas.Generated, error] {
 	return func(yield func(schemas.Generated, error) bool) {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			for _, name := range []string{generatedFile, "truth.jsonl", pipeline.RecordsFile} {
-				if _, err := os.Stat(filepath.Join(path, name)); err == nil {
-					path = filepath.Join(path, name)
-					break
-				}
-			}
+		files, _, err := checkFiles([]string{path})
+		if err != nil {
+			yield(schemas.Generated{}, err)
+			return
 		}
-		if strings.HasSuffix(path, ".parquet") {
-			for row, err := range datasets.AnyRows(path) {
+		for _, f := range files {
+			if plainText(f) {
+				c, err := readPlain(f)
+				if !yield(schemas.Generated{GeneratedID: c.ID, PromptID: c.ID, GeneratedStory: &c.Story}, err) || err != nil {
+					return
+				}
+				continue
+			}
+			for row, err := range tableRows(f) {
 				var g schemas.Generated
 				if err == nil {
-					var b []byte
-					if b, err = json.Marshal(row); err == nil {
-						g, err = storyOf(b)
-					}
-				}
-				if err != nil {
-					err = inputError(path, err)
+					g, err = storyOf(row)
 				}
 				if !yield(g, err) || err != nil {
 					return
 				}
 			}
-			return
-		}
-		f, err := openInput(path)
-		if err != nil {
-			yield(schemas.Generated{}, err)
-			return
-		}
-		defer f.Close()
-		for row, err := range fetch.Lines(f, fetch.RowOptions{Name: path}) {
-			var g schemas.Generated
-			if err == nil {
-				g, err = storyOf(row.Data)
-			}
-			if err != nil {
-				err = inputError(fmt.Sprintf("%s:%d", path, row.Line), err)
-			}
-			if !yield(g, err) || err != nil {
-				return
-			}
 		}
 	}
 }
 
-// storyOf reads a story of any of our records. Fields that scoring does not
-// need are left alone.
-func storyOf(line []byte) (schemas.Generated, error) {
-	var l struct {
-		ID           json.RawMessage `json:"id"`
-		PromptID     string          `json:"prompt_id"`
-		GeneratedID  string          `json:"generated_id"`
-		DiagnosticID string          `json:"diagnostic_id"`
-		StoryID      string          `json:"story_id"`
-		Language     string          `json:"language"`
-		TaskType     string          `json:"task_type"`
-		Prompt       string          `json:"prompt"`
-		Model        string          `json:"model_name"`
-		Generated    json.RawMessage `json:"generated_story"`
-		Error        *string         `json:"generation_error"`
-		Outcome      string          `json:"outcome"`
-		Class        string          `json:"model_class"`
-		Family       string          `json:"model_family"`
-		Story        *string         `json:"story"`
-		Text         *string         `json:"text"`
-		LogProbs     json.RawMessage `json:"logprobs"`
-	}
-	if err := json.Unmarshal(line, &l); err != nil {
+// storyOf reads a row of a table: what is judged, as retcon check reads it, and
+// what scoring asks beside it.
+func storyOf(row tableRow) (schemas.Generated, error) {
+	c, reason, err := checkedRow(row)
+	if err != nil {
 		return schemas.Generated{}, err
 	}
-	g := schemas.Generated{PromptID: l.PromptID, GeneratedID: l.GeneratedID, StoryID: l.StoryID, Language: l.Language, TaskType: l.TaskType, Prompt: l.Prompt,
-		ModelName: l.Model, GenerationError: l.Error, Outcome: l.Outcome, ModelClass: l.Class, ModelFamily: l.Family, LogProbs: l.LogProbs}
-	if id := bytes.Trim(l.ID, `"`); len(id) > 0 && string(id) != "null" {
-		if err := json.Unmarshal(id, &g.ID); err != nil {
-			g.PromptID = cmp.Or(g.PromptID, string(id))
-		}
+	get := func(name string) string { v, _ := row.get(name); return v }
+	g := schemas.Generated{GeneratedID: c.ID, PromptID: get("prompt_id"), StoryID: get("story_id"), Language: get("language"), TaskType: get("task_type"), Prompt: get("prompt"),
+		ModelName: cmp.Or(get("model_name"), get("model")), Outcome: cmp.Or(get("outcome"), reason), ModelClass: get("model_class"), ModelFamily: get("model_family")}
+	if n, err := strconv.Atoi(strings.TrimSuffix(get("id"), ".0")); err == nil {
+		g.ID = n
+	} else if g.PromptID == "" {
+		g.PromptID = cmp.Or(get("id"), c.ID)
+	}
+	if v, ok := row.get("generation_error"); ok {
+		g.GenerationError = &v
+	}
+	if reason == "" {
+		g.GeneratedStory = &c.Story
 	}
 	switch {
-	case l.Generated != nil:
-		if err := json.Unmarshal(l.Generated, &g.GeneratedStory); err != nil {
-			return g, fmt.Errorf("generated_story: %w", err)
+	case row.json != nil:
+		var l struct {
+			LogProbs json.RawMessage `json:"logprobs"`
 		}
-	case l.DiagnosticID != "" && l.Story != nil:
-		g.GeneratedID, g.PromptID, g.GeneratedStory, g.TaskType = l.DiagnosticID, l.DiagnosticID, l.Story, ""
-	case l.StoryID != "" && l.Text != nil:
-		g.GeneratedID, g.PromptID, g.GeneratedStory = l.StoryID, l.StoryID, l.Text
-	default:
-		return g, errors.New("no story: want generated_story, or diagnostic_id and story, or story_id and text")
+		if err := json.Unmarshal(row.json, &l); err != nil {
+			return g, inputError(row.where, err)
+		}
+		g.LogProbs = l.LogProbs
+	case get("logprobs") != "":
+		g.LogProbs = json.RawMessage(get("logprobs"))
 	}
 	return g, nil
 }
@@ -871,6 +853,9 @@ func (in *constoryInput) exportRows(columns []string) iter.Seq2[[]*string, error
 				}
 				out := make([]*string, len(columns))
 				copy(out, cells)
+				if at := slices.Index(columns, "judge_model"); out[at] == nil && len(in.judges) == 1 && in.judges[0].judge != "" {
+					out[at] = &in.judges[0].judge
+				}
 				if !yield(out, nil) {
 					return
 				}

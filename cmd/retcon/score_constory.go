@@ -18,8 +18,8 @@ import (
 )
 
 type scoreConStoryCmd struct {
-	In      []string `arg:"" optional:"" name:"run" help:"What a judge said: a folder or file of retcon check (JSON Lines), or the published tools' CSV (.csv, .csv.gz), Parquet or JSON Lines. MODEL=PATH names the model of a file that does not." placeholder:"[MODEL=]PATH"`
-	Stories []string `help:"The stories, where the run does not hold them: a folder or file of retcon generate (JSON Lines or Parquet), or of the published tools." placeholder:"PATH" sep:"none"`
+	In      []string `arg:"" optional:"" name:"run" help:"What a judge said: the workspace of retcon check, or a file of its reports (JSON Lines), or the published tools' CSV (.csv, .csv.gz), Parquet or JSON Lines. MODEL=PATH names the model of a file that does not." placeholder:"[MODEL=]PATH"`
+	Stories []string `help:"The stories, where the run does not hold them: whatever retcon check was given, or a story set of the published tools (JSON Lines)." placeholder:"PATH" sep:"none"`
 	Column  string   `name:"story-column" help:"Column of the story in CSV and Parquet; found by itself where only one can be meant." placeholder:"NAME"`
 	Judge   string   `help:"The judge of files that do not name theirs." placeholder:"NAME"`
 	Models  string   `help:"Table of models (CSV: name, class, family; class is closed, open, enhanced or agentic)." placeholder:"FILE"`
@@ -53,11 +53,11 @@ as we do, with coverage and 95 % intervals. A category that the judge did not
 answer is left out, never counted as clean, but in the figures of the reference,
 which say so. Judges are never compared with each other.
 
-  retcon score constory check.out --stories generated --models models.csv --all
+  retcon score constory check.work --stories generated --models models.csv --all
   retcon score constory claude=rejudge.csv.gz gpt=other.parquet --html page.html
   retcon score constory run1.csv run2.csv --repeats
-  retcon score constory check.out --diagnostic diag/truth.jsonl --marks ann.jsonl
-  retcon score constory check.out --stories generated --export judged.csv
+  retcon score constory check.work --diagnostic diag/truth.jsonl --marks ann.jsonl
+  retcon score constory check.work --stories generated --export judged.csv
   retcon score constory --audit published_tables.json`
 }
 
