@@ -374,7 +374,10 @@ func (in *constoryInput) measure(rows iter.Seq2[scoring.CheckRow, error], s *jud
 			if in.e.ctx.Err() != nil {
 				return err
 			}
-			return inputError(fmt.Sprintf("%s, after row %d", s.path, n), err)
+			if n > 0 {
+				return inputError(fmt.Sprintf("%s, after row %d", s.path, n), err)
+			}
+			return inputError(s.path, err)
 		}
 		n++
 		if m.key.judge == "" {

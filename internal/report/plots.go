@@ -68,7 +68,7 @@ func Heatmap(title string, names []string, cells [][]float64) SVG {
 	c.open(chartWidth, height, title)
 	for i, n := range names {
 		c.text(left-8, top+side*(float64(i)+0.5)+4, "end", "#111", clipLabel(n, 28))
-		c.text(left+side*(float64(i)+0.5), float64(height-20), "middle", "#111", clipLabel(n, 13))
+		c.text(left+side*(float64(i)+0.5), float64(height-20), "middle", "#111", clipLabel(n, 11))
 	}
 	for i, row := range cells {
 		for j, v := range row {
