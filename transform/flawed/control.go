@@ -4,7 +4,6 @@ package flawed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -26,76 +25,55 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 		Doc: "makes an edit-control: acts 2 and 3 with a detail changed that act 1 never stated, so that the story is edited like a plot hole and has none. " +
 			"Act 1 stays as it is. The rules use the same class of flip as the fact's where the story has one.\n\n" +
 			"Reasons, for the variant: no_control, control_touches_fact, too_many_sites, cf_incoherent, tell_tale, bad_tags, silent_edit, noop_edit, too_different, remark, and the classes of unreadable answers.",
-		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
-			keep := []schemas.Draft{d}
-			refuse := func(reason, detail string) ([]schemas.Draft, error) {
-				pass.SetAside(d.DraftID, reason, detail)
-				return keep, nil
+		Run: part(func(ctx context.Context, pass *transform.Pass, d *schemas.Draft) error {
+			in := m.source(d)
+			if err := fits(pass, controlCall, in, in.Act2+in.Act3); err != nil {
+				return err
 			}
-			in := m.source(&d)
-			var res llm.Result[changedDetail]
-			err := fits(pass, controlCall, in, in.Act2+in.Act3)
-			if err == nil {
-				res, err = ask(ctx, pass, controlCall, in, readTries)
-			}
-			var drop *transform.DropError
+			res, err := ask(ctx, pass, controlCall, in, readTries)
 			switch {
-			case errors.Is(err, transform.ErrPending):
-				pass.Await()
-				return keep, nil
-			case errors.As(err, &drop):
-				return refuse(drop.Reason, drop.Detail)
 			case err != nil:
-				return nil, err
+				return err
 			case res.Outcome == llm.NoRule:
-				return refuse("no_control", res.Reason)
+				return transform.Drop("no_control", res.Reason)
 			}
 			source := d.Original.Text
-			a2, _ := actBytes(&d)
+			a2, _ := actBytes(d)
 			acts := res.Value.acts
 			acts[0] = source[:a2]
-			edits, _, talk, err := assemble(&d, acts)
-			if errors.As(err, &drop) {
-				return refuse(drop.Reason, drop.Detail)
-			} else if err != nil {
-				return nil, err
+			edits, _, talk, err := assemble(d, acts)
+			if err != nil {
+				return err
 			}
 			aside(pass, d.DraftID, talk)
 			v, err := newVariant(schemas.VariantEditControl, source, edits, a2)
 			if err != nil {
-				return refuse("no_control", err.Error())
+				return transform.Drop("no_control", err.Error())
 			}
 			if n := sites(changed(&v)); n > m.cfg.Make.MaxSites {
-				return refuse("too_many_sites", fmt.Sprintf("%d places changed; at most %d", n, m.cfg.Make.MaxSites))
+				return transform.Drop("too_many_sites", fmt.Sprintf("%d places changed; at most %d", n, m.cfg.Make.MaxSites))
 			}
 			if why := tellTale(source, &v); why != "" {
-				return refuse("tell_tale", why)
+				return transform.Drop("tell_tale", why)
 			}
-			if err := sameAct1(&d, &v); err != nil {
-				return refuse("no_control", err.Error())
+			if err := sameAct1(d, &v); err != nil {
+				return transform.Drop("no_control", err.Error())
 			}
 			if f := d.Fact; f.Old != "" && f.New != "" {
 				for _, e := range v.Edits {
 					if holds(e.Text, f.New) && holds(e.Old, f.Old) {
-						return refuse("control_touches_fact", fmt.Sprintf("an edit changes %q to %q, which is the flaw itself", f.Old, f.New))
+						return transform.Drop("control_touches_fact", fmt.Sprintf("an edit changes %q to %q, which is the flaw itself", f.Old, f.New))
 					}
 				}
 			}
 			v.Detail = res.Value.detail
-			votes, ok, err := m.coherent(ctx, pass, &d, &v, "control", controlVersion)
-			switch {
-			case errors.Is(err, transform.ErrPending):
-				pass.Await()
-				return keep, nil
-			case err != nil:
-				return nil, err
-			case !ok:
-				return refuse("cf_incoherent", incoherent(votes, m.cfg.Make.JudgeNeed))
+			if v.Judge, err = m.coherent(ctx, pass, d, &v, "control", controlVersion); err != nil {
+				return err
 			}
-			d.EditControl = judged(&v, votes)
-			stamp(&d, pass, "control", controlVersion, controlCall.Template, res.Model, res.Key)
-			return []schemas.Draft{d}, nil
-		},
+			d.EditControl = &v
+			stamp(d, pass, "control", controlVersion, controlCall.Template, res.Model, res.Key)
+			return nil
+		}),
 	}
 }
 

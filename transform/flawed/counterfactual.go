@@ -4,7 +4,6 @@ package flawed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const counterfactualVersion = "3"
+const counterfactualVersion = "4"
 
 // counterfactual keeps the rewritten story as a negative if it holds together.
 func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
@@ -24,67 +23,52 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 			"The plot hole stays, whatever becomes of its counterfactual story.\n\n" +
 			"Reasons, for the variant: cf_act_1_unchanged, cf_title, cf_value_left, cf_incoherent.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
-			refuse := func(reason, detail string) ([]schemas.Draft, error) {
-				pass.SetAside(d.DraftID, reason, detail)
-				d.Counterfactual = nil
-				return []schemas.Draft{d}, nil
-			}
-			if len(d.Counterfactual.Edits) == len(d.Patched.Edits) {
-				return refuse("cf_act_1_unchanged", "the rewritten act 1 is the source's, so the counterfactual story has the error too")
-			}
-			if f := d.Fact; f.Class != "" && f.Old != "" && holds(d.Title, f.Old) {
-				return refuse("cf_title", fmt.Sprintf("the title names %q, which the counterfactual story does not have", f.Old))
-			}
-			if f := d.Fact; f.Class != "" && f.Old != "" {
-				sents := sentencesOf(d.Counterfactual)
-				for _, s := range changed(d.Counterfactual) {
-					if holds(sents[s], f.Old) || !holds(sents[s], f.New) {
-						return refuse("cf_value_left", fmt.Sprintf("changed sentence %d still holds %q or lacks %q", s, f.Old, f.New))
+			v := *d.Counterfactual
+			d.Counterfactual = nil // until somebody has judged it
+			return part(func(ctx context.Context, pass *transform.Pass, d *schemas.Draft) (err error) {
+				if len(v.Edits) == len(d.Patched.Edits) {
+					return transform.Drop("cf_act_1_unchanged", "the rewritten act 1 is the source's, so the counterfactual story has the error too")
+				}
+				if f := d.Fact; f.Class != "" && f.Old != "" {
+					if holds(d.Title, f.Old) {
+						return transform.Drop("cf_title", fmt.Sprintf("the title names %q, which the counterfactual story does not have", f.Old))
+					}
+					sents := sentencesOf(&v)
+					for _, s := range changed(&v) {
+						if holds(sents[s], f.Old) || !holds(sents[s], f.New) {
+							return transform.Drop("cf_value_left", fmt.Sprintf("changed sentence %d still holds %q or lacks %q", s, f.Old, f.New))
+						}
 					}
 				}
-			}
-			if w := titleNames(&d, d.Counterfactual); w != "" {
-				return refuse("cf_title", fmt.Sprintf("the title names %q, which the source has and the counterfactual story has not", w))
-			}
-			votes, ok, err := m.coherent(ctx, pass, &d, d.Counterfactual, "counterfactual", counterfactualVersion)
-			switch {
-			case errors.Is(err, transform.ErrPending):
-				pass.Await()
-				d.Counterfactual = nil // nobody has judged it yet
-			case err != nil:
-				return nil, err
-			case !ok:
-				return refuse("cf_incoherent", incoherent(votes, m.cfg.Make.JudgeNeed))
-			default:
-				d.Counterfactual = judged(d.Counterfactual, votes)
-			}
-			return []schemas.Draft{d}, nil
+				if w := titleNames(d, &v); w != "" {
+					return transform.Drop("cf_title", fmt.Sprintf("the title names %q, which the source has and the counterfactual story has not", w))
+				}
+				if v.Judge, err = m.coherent(ctx, pass, d, &v, "counterfactual", counterfactualVersion); err != nil {
+					return err
+				}
+				d.Counterfactual = &v
+				return nil
+			})(ctx, pass, d)
 		},
 	}
 }
 
-// coherent asks the judge of coherence about a variant; where nobody can judge
-// it is taken to hold, and verification says "rules".
-func (m *maker) coherent(ctx context.Context, pass *transform.Pass, d *schemas.Draft, v *schemas.Variant, step, version string) (*schemas.JudgeVotes, bool, error) {
+// coherent asks the judge of coherence about a variant and returns the votes, or
+// refuses it where it does not hold together. Where nobody can judge it is taken
+// to hold, votes are nil, and verification says "rules".
+func (m *maker) coherent(ctx context.Context, pass *transform.Pass, d *schemas.Draft, v *schemas.Variant, step, version string) (*schemas.JudgeVotes, error) {
 	in := prompt{Title: d.Title, Story: v.Text, Marked: markSentences(v, changed(v)), draft: d, maker: m}
 	p, err := m.poll(ctx, pass, coherenceCall, in, v)
 	if err != nil || p == nil {
-		return nil, true, err
+		return nil, err
+	}
+	votes := p.counts()
+	if p.no() < m.cfg.Make.JudgeNeed {
+		return nil, transform.Drop("cf_incoherent", fmt.Sprintf("%d of %d say that the changed lines fit the story, %d that they do not, %d cannot be read; %d are needed",
+			votes.No, votes.Asked, votes.Yes, votes.Bad, m.cfg.Make.JudgeNeed))
 	}
 	stamp(d, pass, step, version, coherenceCall.Template, p.model, p.keys...)
-	return p.counts(), p.no() >= m.cfg.Make.JudgeNeed, nil
-}
-
-// judged returns a variant with what was said of it. Records are copied
-// forward, never edited.
-func judged(v *schemas.Variant, votes *schemas.JudgeVotes) *schemas.Variant {
-	out := *v
-	out.Judge = votes
-	return &out
-}
-
-func incoherent(v *schemas.JudgeVotes, need int) string {
-	return fmt.Sprintf("%d of %d say that the changed lines fit the story, %d that they do not, %d cannot be read; %d are needed", v.No, v.Asked, v.Yes, v.Bad, need)
+	return votes, nil
 }
 
 // titleNames returns a word of the title that the source has and the variant

@@ -4,7 +4,6 @@ package flawed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,67 +29,46 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 			"they must stand in narration, behind the last contradicted sentence and before the first changed one. Then the judge must say that the error is gone.\n\n" +
 			"The plot hole stays, whatever becomes of its resolved story.\n\n" +
 			"Reasons, for the variant: no_bridge, bridge_place, bridge_in_speech, bridge_empty, still_an_error, resolved_tell_tale, and the classes of unreadable answers.",
-		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
-			keep := []schemas.Draft{d}
-			in := m.source(&d)
+		Run: part(func(ctx context.Context, pass *transform.Pass, d *schemas.Draft) error {
+			in := m.source(d)
 			in.Story, in.Explanation = d.Patched.Text, d.Explanation
 			in.Marked = markSentences(d.Patched, changed(d.Patched))
 			res, err := ask(ctx, pass, resolveCall, in, readTries)
-			var drop *transform.DropError
 			switch {
-			case errors.Is(err, transform.ErrPending):
-				pass.Await()
-				return keep, nil
-			case errors.As(err, &drop):
-				pass.SetAside(d.DraftID, drop.Reason, drop.Detail)
-				return keep, nil
 			case err != nil:
-				return nil, err
+				return err
 			case res.Outcome == llm.NoRule:
-				pass.SetAside(d.DraftID, "no_bridge", res.Reason)
-				return keep, nil
+				return transform.Drop("no_bridge", res.Reason)
 			}
-			v, why, err := m.bridge(&d, res.Value)
+			v, err := m.bridge(d, res.Value)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if why != "" {
-				reason, detail, _ := strings.Cut(why, ": ")
-				pass.SetAside(d.DraftID, reason, detail)
-				return keep, nil
-			}
-			stamp(&d, pass, "resolve", resolveVersion, resolveCall.Template, res.Model, res.Key)
-			in = prompt{Title: d.Title, Story: v.Text, Marked: markSentences(v, changed(v)), draft: &d, maker: m}
+			stamp(d, pass, "resolve", resolveVersion, resolveCall.Template, res.Model, res.Key)
+			in = prompt{Title: d.Title, Story: v.Text, Marked: markSentences(v, changed(v)), draft: d, maker: m}
 			p, err := m.poll(ctx, pass, resolvedCall, in, v)
 			switch {
-			case errors.Is(err, transform.ErrPending):
-				pass.Await()
-				return keep, nil
 			case err != nil:
-				return nil, err
+				return err
 			case p != nil && p.no() < m.cfg.Make.JudgeNeed:
-				pass.SetAside(d.DraftID, "still_an_error", fmt.Sprintf("%d of %d say that the error is gone; %d are needed", p.no(), len(p.votes), m.cfg.Make.JudgeNeed))
-				return keep, nil
+				return transform.Drop("still_an_error", fmt.Sprintf("%d of %d say that the error is gone; %d are needed", p.no(), len(p.votes), m.cfg.Make.JudgeNeed))
 			case p != nil:
-				stamp(&d, pass, "resolve", resolveVersion, resolvedCall.Template, p.model, p.keys...)
+				stamp(d, pass, "resolve", resolveVersion, resolvedCall.Template, p.model, p.keys...)
+				v.Judge = p.counts()
 			}
 			d.Resolved = v
-			if p != nil {
-				d.Resolved = judged(v, p.counts())
-			}
-			return []schemas.Draft{d}, nil
-		},
+			return nil
+		}),
 	}
 }
 
 // bridging is a read answer: what to put in, and behind which sentence.
 type bridging struct{ after, words string }
 
-// bridge makes the resolved story. Why says what is wrong with the answer, as
-// a reason code and a sentence.
-func (m *maker) bridge(d *schemas.Draft, c bridging) (v *schemas.Variant, why string, err error) {
+// bridge makes the resolved story.
+func (m *maker) bridge(d *schemas.Draft, c bridging) (*schemas.Variant, error) {
 	if letters(c.words) == "" {
-		return nil, "bridge_empty: nothing was put in", nil
+		return nil, transform.Drop("bridge_empty", "nothing was put in")
 	}
 	// Before the first sentence that goes by the counterfactual, whether the
 	// votes call it an error or not.
@@ -102,7 +80,7 @@ func (m *maker) bridge(d *schemas.Draft, c bridging) (v *schemas.Variant, why st
 		}
 	}
 	if last < 0 {
-		return nil, fmt.Sprintf("bridge_place: sentence %d, the first changed one, stands before every contradicted one", first), nil
+		return nil, transform.Drop("bridge_place", fmt.Sprintf("sentence %d, the first changed one, stands before every contradicted one", first))
 	}
 	// A sentence that stands more than once means one between the two.
 	inside := func(id int) bool { return id >= last && id < first }
@@ -113,18 +91,18 @@ func (m *maker) bridge(d *schemas.Draft, c bridging) (v *schemas.Variant, why st
 		}
 	}
 	if after < 0 {
-		return nil, fmt.Sprintf("bridge_place: the sentence named does not stand between sentence %d, the last contradicted one, and sentence %d, the first changed one", last, first), nil
+		return nil, transform.Drop("bridge_place", fmt.Sprintf("the sentence named does not stand between sentence %d, the last contradicted one, and sentence %d, the first changed one", last, first))
 	}
 	ix := text.NewIndex(d.Patched.Text)
 	end := byteRange(ix, d.Patched.Sentences[after]).End
 	st := readVariant(d.Patched)
 	if st.InsideSpeech(after) {
-		return nil, "bridge_in_speech: somebody is speaking there", nil
+		return nil, transform.Drop("bridge_in_speech", "somebody is speaking there")
 	}
 	source := d.Original.Text
 	edits, err := replacesOf(source, d.Patched)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	at, k := end, 0
 	for k < len(edits) && d.Patched.Edits[k].ByteEnd <= end {
@@ -134,15 +112,15 @@ func (m *maker) bridge(d *schemas.Draft, c bridging) (v *schemas.Variant, why st
 	edits = slices.Insert(edits, k, replace{text.Range{Start: at, End: at}, " " + oneLine(c.words)})
 	got, err := newVariant(schemas.VariantResolved, source, edits, 0)
 	if err != nil {
-		return nil, "bridge_place: " + err.Error(), nil
+		return nil, transform.Drop("bridge_place", err.Error())
 	}
 	if why := tellTale(source, &got); why != "" {
-		return nil, "resolved_tell_tale: " + why, nil
+		return nil, transform.Drop("resolved_tell_tale", why)
 	}
 	if back, err := Undo(got); err != nil || back != source {
-		return nil, "", fmt.Errorf("%s: undoing the resolved story does not give the source: %v", d.DraftID, err)
+		return nil, fmt.Errorf("%s: undoing the resolved story does not give the source: %v", d.DraftID, err)
 	}
-	return &got, "", nil
+	return &got, nil
 }
 
 var resolveCall = llm.Call[prompt, bridging]{

@@ -3,12 +3,14 @@
 package flawed
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform"
 )
 
 // TestSpareFacts: a fact that gives no plot hole leaves its place to the next
@@ -141,12 +143,14 @@ func TestResolveStaysBeforeEveryChange(t *testing.T) {
 	d.Errors = []schemas.GoldSentence{{Sentence: 5}}                      // sentence 2 is changed, and no vote cites it
 	m := &maker{cfg: cfgOfTest()}
 	for after, want := range map[string]string{"The bell was brass.": "", "“It hung in the tower.” (there is room)": "", "The boy rang the wooden bell.": "bridge_place", "He slept.": "bridge_place", "He woke up late.": "bridge_place"} {
-		got, why, err := m.bridge(&d, bridging{after: after, words: "It was melted down, and a wooden one was hung."})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if reason, _, _ := strings.Cut(why, ":"); reason != want {
-			t.Errorf("%s: %q, want %q", after, why, want)
+		got, err := m.bridge(&d, bridging{after: after, words: "It was melted down, and a wooden one was hung."})
+		var drop *transform.DropError
+		if errors.As(err, &drop) {
+			if drop.Reason != want {
+				t.Errorf("%s: %q, want %q", after, drop.Reason, want)
+			}
+		} else if err != nil || want != "" {
+			t.Errorf("%s: %v, want %q", after, err, want)
 		}
 		if want == "" && got == nil {
 			t.Errorf("%s: nothing", after)

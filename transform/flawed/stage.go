@@ -8,6 +8,7 @@ import (
 	"embed"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,6 +157,28 @@ func ask[Out any](ctx context.Context, pass *transform.Pass, c llm.Call[prompt, 
 		}
 	}
 	return res, transform.Drop(string(res.Outcome), fmt.Sprintf("%s: no readable answer in %d tries: %s", c.Stage, tries, res.Reason))
+}
+
+// part makes a Run of a function that adds a part to a draft: a variant, its
+// types. What sets the part aside or lets it wait leaves the draft as it came,
+// and the steps behind go on asking.
+func part(add func(context.Context, *transform.Pass, *schemas.Draft) error) func(context.Context, *transform.Pass, schemas.Draft) ([]schemas.Draft, error) {
+	return func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
+		with := d
+		err := add(ctx, pass, &with)
+		var drop *transform.DropError
+		switch {
+		case err == nil:
+			return []schemas.Draft{with}, nil
+		case errors.As(err, &drop):
+			pass.SetAside(d.DraftID, drop.Reason, drop.Detail, drop.Evidence...)
+		case errors.Is(err, transform.ErrPending):
+			pass.Await()
+		default:
+			return nil, err
+		}
+		return []schemas.Draft{d}, nil
+	}
 }
 
 // stamp adds a line of provenance. Inputs are the keys of the answers used, or

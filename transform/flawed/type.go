@@ -4,7 +4,6 @@ package flawed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -28,30 +27,26 @@ func (m *maker) typeFlaw() transform.Step[schemas.Draft, schemas.Draft] {
 			"An answer that cannot be read leaves the types of the fact.\n\n" +
 			"Reasons: kind_not_asked; for the types alone, the classes of unreadable answers.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
-			in := m.source(&d)
-			in.Marked = markSentences(d.Patched, changed(d.Patched))
-			res, err := ask(ctx, pass, typeCall, in, readTries)
-			var drop *transform.DropError
-			switch {
-			case errors.Is(err, transform.ErrPending):
-				pass.Await() // what is asked next does not depend on it
-				return []schemas.Draft{d}, nil
-			case errors.As(err, &drop):
-				pass.SetAside(d.DraftID, drop.Reason, drop.Detail)
-				return []schemas.Draft{d}, nil
-			case err != nil:
+			outs, err := part(func(ctx context.Context, pass *transform.Pass, d *schemas.Draft) error {
+				in := m.source(d)
+				in.Marked = markSentences(d.Patched, changed(d.Patched))
+				res, err := ask(ctx, pass, typeCall, in, readTries)
+				if err != nil || res.Outcome == llm.NoRule {
+					return err
+				}
+				flaw := *d.Flaw
+				flaw.Kind, flaw.Severity, flaw.Subtype = res.Value.Kind, res.Value.Severity, res.Value.Subtype
+				d.Flaw = &flaw
+				stamp(d, pass, "type", typeVersion, typeCall.Template, res.Model, res.Key)
+				return nil
+			})(ctx, pass, d)
+			if err != nil {
 				return nil, err
-			case res.Outcome == llm.NoRule:
-				return []schemas.Draft{d}, nil
 			}
-			flaw := *d.Flaw
-			flaw.Kind, flaw.Severity, flaw.Subtype = res.Value.Kind, res.Value.Severity, res.Value.Subtype
-			d.Flaw = &flaw
-			if !m.asked(flaw.Kind, flaw.Subtype) {
-				return nil, transform.Drop("kind_not_asked", fmt.Sprintf("it came out as %s, %s", flaw.Kind, flaw.Subtype))
+			if f := outs[0].Flaw; !m.asked(f.Kind, f.Subtype) {
+				return nil, transform.Drop("kind_not_asked", fmt.Sprintf("it came out as %s, %s", f.Kind, f.Subtype))
 			}
-			stamp(&d, pass, "type", typeVersion, typeCall.Template, res.Model, res.Key)
-			return []schemas.Draft{d}, nil
+			return outs, nil
 		},
 	}
 }
