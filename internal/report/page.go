@@ -55,6 +55,16 @@ func (t *Table) Cells(r []any) []string { return texts(r) }
 // Numeric reports whether a cell is drawn to the right.
 func (t *Table) Numeric(r []any, i int) bool { return number(r[i]) }
 
+// NumericColumn reports whether all cells of a column are drawn to the right.
+func (t *Table) NumericColumn(i int) bool {
+	for _, r := range t.Rows {
+		if !t.Numeric(r, i) && r[i] != nil {
+			return false
+		}
+	}
+	return len(t.Rows) > 0
+}
+
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"svg":     func(s SVG) template.HTML { return template.HTML(s) }, // made by this package alone
 	"caption": func(s SVG) template.HTML { return template.HTML(s.title()) },
@@ -90,7 +100,7 @@ figure { margin: 1rem 0; } figcaption { color: #333; font-size: .9rem; }
 {{end}}{{range .Figures}}<figure>{{svg .}}<figcaption>{{caption .}}</figcaption></figure>
 {{end}}{{range $t := .Tables}}<div class="scroll"><table>
 {{if .Title}}<caption>{{.Title}}</caption>
-{{end}}<tr>{{range .Columns}}<th>{{.}}</th>{{end}}</tr>
+{{end}}<tr>{{range $i, $c := .Columns}}<th{{if $t.NumericColumn $i}} class="n"{{end}}>{{$c}}</th>{{end}}</tr>
 {{range $r := .Rows}}<tr>{{range $i, $c := $t.Cells $r}}<td{{if $t.Numeric $r $i}} class="n"{{end}}>{{$c}}</td>{{end}}</tr>
 {{end}}</table></div>
 {{range .Notes}}<p class="note">{{.}}</p>

@@ -28,6 +28,7 @@ var palette = []string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#
 const (
 	chartWidth = 720
 	labelWidth = 210
+	labelRunes = 30 // of 12 px fit into it
 	rowHeight  = 26
 )
 
@@ -92,7 +93,7 @@ func Bars(title string, bars []Bar, top float64) SVG {
 	groups := groupsOf(bars, func(b Bar) string { return b.Group })
 	for i, b := range bars {
 		y := 12 + float64(rowHeight*i)
-		c.text(labelWidth-8, y+14, "end", "#111", clipLabel(b.Label, 32))
+		c.text(labelWidth-8, y+14, "end", "#111", clipLabel(b.Label, labelRunes))
 		if math.IsNaN(b.Value) {
 			c.text(labelWidth+4, y+14, "start", "#555", "n/a")
 			continue
@@ -131,7 +132,7 @@ func Stacks(title string, names []string, stacks []Stack) SVG {
 	const width = chartWidth - labelWidth - 60
 	for i, s := range stacks {
 		y := 26 + float64(rowHeight*i)
-		c.text(labelWidth-8, y+14, "end", "#111", clipLabel(s.Label, 32))
+		c.text(labelWidth-8, y+14, "end", "#111", clipLabel(s.Label, labelRunes))
 		sum := 0.0
 		for _, v := range s.Parts {
 			sum += finite(v)
