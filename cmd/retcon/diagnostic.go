@@ -58,7 +58,7 @@ contradictions of known category and subtype at known places, balanced over the
 five categories, and untouched controls.
 
   retcon diagnostic --in out.work --stories 5 --controls 5 --out dg
-  retcon check --in dg/stories.jsonl --out findings.jsonl ...
+  retcon check --model o4-mini --work judged dg/stories.jsonl
   retcon diagnostic --in out.work --engine openai --model gpt-4o --judge o4-mini
 
 stories.jsonl has the texts in the order of truth.jsonl and nothing that tells

@@ -4,6 +4,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -18,7 +19,7 @@ import (
 // and for all, or that only change with time, and reports two statements about
 // the same name that give different values:
 //
-//	appearance_mismatches         colour of the eyes
+//	appearance_mismatches         colour of the eyes, of the hair
 //	nomenclature_confusions       name of the mother, the father, the husband, the wife
 //	quantitative_mismatches       age; number of brothers, sisters, sons, daughters, children
 //	absolute_time_contradictions  year of birth
@@ -33,7 +34,8 @@ import (
 type attribute struct {
 	category, subtype string
 	element           string
-	forms             []*regexp.Regexp // groups: name, value (order by group name)
+	words             []string         // a sentence without any of them states nothing of the kind
+	forms             []*regexp.Regexp // over one sentence; groups: name, value, what
 	value             func(string) (string, bool)
 	// changes reports whether the text between two statements, or around them,
 	// may account for the difference: a birthday, a second wife.
@@ -49,7 +51,7 @@ const (
 
 var attributes = []attribute{
 	{
-		category: "factual_detail", subtype: "appearance_mismatches", element: "colour of the eyes",
+		category: "factual_detail", subtype: "appearance_mismatches", element: "colour of the eyes", words: []string{"eyes", "眼睛"},
 		forms: forms(
 			nameRE+`['’]s `+adjRE+`(?P<value>COLOUR)(?:-| )?(?:coloured |colored )?eyes\b`,
 			nameRE+`['’]s eyes (?:were|are) (?:a |an )?`+adjRE+`(?P<value>COLOUR)\b`,
@@ -60,7 +62,20 @@ var attributes = []attribute{
 		value: colour,
 	},
 	{
-		category: "factual_detail", subtype: "nomenclature_confusions", element: "name of a relative",
+		category: "factual_detail", subtype: "appearance_mismatches", element: "colour of the hair", words: []string{"hair", "头发"},
+		forms: forms(
+			nameRE+`['’]s `+adjRE+`(?P<value>HAIR) hair\b`,
+			nameRE+`['’]s hair (?:was|is) `+adjRE+`(?P<value>HAIR)\b`,
+			nameRE+` (?:had|has) `+adjRE+`(?P<value>HAIR) hair\b`,
+			zhName+`的头发是(?P<value>ZHCOLOUR)`,
+		),
+		value: hair,
+		changes: func(between, first, second, a, b string) bool {
+			return dyed.MatchString(first+between+second) || (a == "grey" || b == "grey") && timePasses.MatchString(between+second)
+		},
+	},
+	{
+		category: "factual_detail", subtype: "nomenclature_confusions", element: "name of a relative", words: []string{"mother", "father", "husband", "wife"},
 		forms: forms(
 			`(?P<name>\p{Lu}[\p{Ll}]+['’]s (?:mother|father|husband|wife)), (?P<value>\p{Lu}\p{Ll}+),`,
 			`(?P<name>\p{Lu}[\p{Ll}]+['’]s (?:mother|father|husband|wife)),? (?:was|is|who was) (?:called|named) (?P<value>\p{Lu}\p{Ll}+)\b`,
@@ -69,10 +84,10 @@ var attributes = []attribute{
 		changes: func(between, first, second, _, _ string) bool { return remarried.MatchString(first + between + second) },
 	},
 	{
-		category: "factual_detail", subtype: "quantitative_mismatches", element: "age",
+		category: "factual_detail", subtype: "quantitative_mismatches", element: "age", words: []string{"years old", "year-old", " aged ", "岁"},
 		forms: forms(
 			nameRE+`,? (?:was|is) (?:only |just |barely |now |exactly )?(?P<value>NUMBER) years old\b`,
-			nameRE+`, (?:aged )?(?P<value>NUMBER)(?: years old)?,`,
+			nameRE+`, (?:aged (?P<value>NUMBER)|(?P<value2>NUMBER) years old),`,
 			`\b(?P<value>NUMBER)-year-old `+nameRE,
 			zhName+`(?:今年|已经|才|刚满|刚刚)?(?P<value>[0-9]{1,3}|[一二三四五六七八九十百]{1,4})岁`,
 		),
@@ -87,7 +102,7 @@ var attributes = []attribute{
 		},
 	},
 	{
-		category: "factual_detail", subtype: "quantitative_mismatches", element: "number of siblings or children",
+		category: "factual_detail", subtype: "quantitative_mismatches", element: "number of siblings or children", words: []string{"brother", "sister", "son", "daughter", "children"},
 		forms: forms(
 			`(?P<name>\p{Lu}[\p{Ll}]+) (?:had|has) (?:only |just |exactly )?(?P<value>NUMBER) (?P<what>brothers?|sisters?|sons?|daughters?|children)\b`,
 		),
@@ -97,7 +112,7 @@ var attributes = []attribute{
 		},
 	},
 	{
-		category: "timeline_plot", subtype: "absolute_time_contradictions", element: "year of birth",
+		category: "timeline_plot", subtype: "absolute_time_contradictions", element: "year of birth", words: []string{" born ", "生于"},
 		forms: forms(
 			nameRE+` (?:was|had been) born (?:[\p{L}0-9 ,]{0,40}? )?in (?:the year )?(?P<value>1\d{3}|20\d\d)\b`,
 			zhName+`(?:出)?生于(?P<value>1\d{3}|20\d\d)年`,
@@ -110,6 +125,7 @@ var (
 	timePasses    = regexp.MustCompile(`(?i)\b(years?|birthday|grew|grown|later|winters?|summers?|autumns?|springs?|decades?|months?|turned|seasons?)\b|年|后来|生日|长大`)
 	flashback     = regexp.MustCompile(`(?i)\b(ago|remembered|recalled|had been|when (?:he|she|they|I) (?:was|were)|as a (?:boy|girl|child)|back then|once|in those days|earlier|before|youth|childhood|diary|photograph)\b|当年|小时候|回忆|以前|从前|曾经`)
 	yearsOld      = regexp.MustCompile(`(?i)\byears old\b|\byear-old\b`)
+	dyed          = regexp.MustCompile(`(?i)\b(dyed?|dying|bleach\w*|wig|coloured|colored|sun|snow|dust|ash|soot|flour|paint\w*)\b|染|假发`)
 	remarried     = regexp.MustCompile(`(?i)\b(remarried|married again|second|third|late|former|first|step\w*|foster|divorced?|widow\w*|adopted)\b`)
 	familyChanges = regexp.MustCompile(`(?i)\b(born|died|dead|lost|buried|killed|birth|older|younger|elder|other|more|left|adopted|half|step\w*|drowned|remaining|once)\b`)
 )
@@ -125,6 +141,14 @@ var colours = map[string]string{
 	"grey": "grey", "gray": "grey", "hazel": "hazel", "violet": "violet", "amber": "amber", "black": "black",
 	"蓝": "blue", "绿": "green", "棕": "brown", "褐": "brown", "灰": "grey", "黑": "black", "紫": "violet",
 }
+
+var hairs = map[string]string{
+	"black": "black", "raven": "black", "brown": "brown", "chestnut": "brown", "blond": "blond", "blonde": "blond", "golden": "blond", "flaxen": "blond",
+	"red": "red", "auburn": "red", "ginger": "red", "grey": "grey", "gray": "grey", "white": "grey", "silver": "grey",
+	"棕": "brown", "褐": "brown", "灰": "grey", "黑": "black",
+}
+
+func hair(s string) (string, bool) { c, ok := hairs[strings.ToLower(s)]; return c, ok }
 
 func colour(s string) (string, bool) { c, ok := colours[strings.ToLower(s)]; return c, ok }
 
@@ -186,7 +210,14 @@ func forms(patterns ...string) []*regexp.Regexp {
 	}
 	slices.Sort(en)
 	slices.Sort(zh)
-	r := strings.NewReplacer("ZHCOLOUR", strings.Join(zh, "|"), "COLOUR", strings.Join(en, "|"), "NUMBER", numWord)
+	var hair []string
+	for h := range hairs {
+		if h[0] < 0x80 {
+			hair = append(hair, h)
+		}
+	}
+	slices.Sort(hair)
+	r := strings.NewReplacer("ZHCOLOUR", strings.Join(zh, "|"), "COLOUR", strings.Join(en, "|"), "HAIR", strings.Join(hair, "|"), "NUMBER", numWord)
 	var out []*regexp.Regexp
 	for _, p := range patterns {
 		out = append(out, regexp.MustCompile(r.Replace(p)))
@@ -204,34 +235,34 @@ type statement struct {
 // statements returns where the story states the attribute, in order.
 func (a attribute) statements(story string, sentences []text.Range) []statement {
 	var out []statement
-	for _, re := range a.forms {
-		for _, m := range re.FindAllStringSubmatchIndex(story, -1) {
-			group := func(name string) string {
-				if i := re.SubexpIndex(name); i > 0 && m[2*i] >= 0 {
-					return story[m[2*i]:m[2*i+1]]
+	for _, sentence := range sentences {
+		said := sentence.Of(story)
+		if !slices.ContainsFunc(a.words, func(w string) bool { return strings.Contains(said, w) }) {
+			continue
+		}
+		for _, re := range a.forms {
+			for _, m := range re.FindAllStringSubmatchIndex(said, -1) {
+				group := func(name string) string {
+					if i := re.SubexpIndex(name); i > 0 && m[2*i] >= 0 {
+						return said[m[2*i]:m[2*i+1]]
+					}
+					return ""
 				}
-				return ""
-			}
-			v, ok := a.value(group("value"))
-			if !ok {
-				continue
-			}
-			name := group("name")
-			first, rest, _ := strings.Cut(name, " ")
-			if slices.Contains(notNames, first) {
-				if rest == "" || slices.Contains(notNames, rest) {
+				v, ok := a.value(cmp.Or(group("value"), group("value2")))
+				if !ok {
 					continue
 				}
-				name = rest
-			}
-			s := statement{name: strings.TrimSpace(name + " " + strings.TrimSuffix(group("what"), "s")), value: v, at: text.Range{Start: m[0], End: m[1]}}
-			s.sentence = s.at
-			for _, r := range sentences {
-				if r.Start <= m[2*re.SubexpIndex("value")] && m[2*re.SubexpIndex("value")] < r.End {
-					s.sentence = r
+				name := group("name")
+				first, rest, _ := strings.Cut(name, " ")
+				if slices.Contains(notNames, first) {
+					if rest == "" || slices.Contains(notNames, rest) {
+						continue
+					}
+					name = rest
 				}
+				out = append(out, statement{strings.TrimSpace(name + " " + strings.TrimSuffix(group("what"), "s")), v,
+					text.Range{Start: sentence.Start + m[0], End: sentence.Start + m[1]}, sentence})
 			}
-			out = append(out, s)
 		}
 	}
 	slices.SortStableFunc(out, func(x, y statement) int { return x.at.Start - y.at.Start })
