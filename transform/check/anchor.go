@@ -143,16 +143,7 @@ func farther(a, b text.Class) text.Class {
 // in ([Locator.Seal]).
 func (l *Locator) Finding(category, subtype string, it Item, near int) schemas.Finding {
 	a, b := l.find(it.Fact, it.FactAt, near), l.find(it.Contra, it.ContraAt, near)
-	// Of a quote with several places, the one nearest to its partner is meant,
-	// but never the partner's own place.
-	if a.found() && b.found() {
-		switch {
-		case several(a) && !several(b):
-			a = l.apart(it.Fact, a, b)
-		case several(b):
-			b = l.apart(it.Contra, b, a)
-		}
-	}
+	a, b = l.nearest(it, a, b)
 	return l.pair(category, subtype, it, a, b)
 }
 
@@ -189,30 +180,53 @@ func before(a, b text.Range) bool {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) < 0
 }
 
+// mostPlaces is how many places of a repeated quote are looked at.
+const mostPlaces = 200
+
+// nearest chooses among the places of quotes that fit in several: the two that
+// are nearest to each other and do not overlap, the first of those that are
+// equally near. It does not matter which of the two the judge named first.
+func (l *Locator) nearest(it Item, a, b place) (place, place) {
+	if !a.found() || !b.found() || !several(a) && !several(b) {
+		return a, b
+	}
+	as, bs := a.starts(), b.starts()
+	na, nb := a.bytes().Len(), b.bytes().Len()
+	best, dist := [2]int{-1, -1}, 0
+	for _, x := range as {
+		for _, y := range bs {
+			if x < y+nb && y < x+na {
+				continue
+			}
+			d := max(x-(y+nb), y-(x+na))
+			if best[0] < 0 || d < dist || d == dist && min(x, y) < min(best[0], best[1]) {
+				best, dist = [2]int{x, y}, d
+			}
+		}
+	}
+	if best[0] < 0 {
+		return a, b
+	}
+	if several(a) {
+		a = l.find(it.Fact, it.FactAt, best[0])
+	}
+	if several(b) {
+		b = l.find(it.Contra, it.ContraAt, best[1])
+	}
+	return a, b
+}
+
 // several reports whether a quote of one piece fits in several places.
 func several(p place) bool { return len(p.matches) == 1 && p.matches[0].Occurrences > 1 }
 
-// apart looks for the quote again: the place nearest to the other's that does
-// not overlap it.
-func (l *Locator) apart(quote []string, p, other place) place {
-	o := other.bytes()
-	length := p.bytes().End - p.bytes().Start
-	best := -1
-	for _, s := range p.matches[0].Starts {
-		if s < o.End && o.Start < s+length {
-			continue
-		}
-		if best < 0 || gap(s, o) < gap(best, o) {
-			best = s
-		}
+// starts are the places of a found quote.
+func (p *place) starts() []int {
+	if several(*p) {
+		all := p.matches[0].Starts
+		return all[:min(len(all), mostPlaces)]
 	}
-	if best < 0 {
-		return p
-	}
-	return l.find(quote, p.Location, best)
+	return []int{p.bytes().Start}
 }
-
-func gap(at int, r text.Range) int { return max(r.Start-at, at-r.End, 0) }
 
 // Seal fills in whose finding it is, and its id, which depends on story, text,
 // judge, protocol, kind and places.
