@@ -233,16 +233,18 @@ type judged struct {
 }
 
 // all judges the stories of files and publishes what was found.
-func (r *checkRun) all(files []string) error {
+func (r *checkRun) all(files []string) (err error) {
 	r.skipped, r.bounds = map[string]int{}, map[string]int{}
 	if r.ws != nil {
-		if err := r.begin(); err != nil {
+		if err = r.begin(); err != nil {
 			return err
 		}
 		defer r.out.Discard()
 	}
 	if r.HTML != "" {
-		r.pages = newCheckPages(r.HTML, "Contradictions")
+		if r.pages, err = newCheckPages(r.HTML, "Contradictions"); err != nil {
+			return err
+		}
 		defer r.pages.discard()
 	}
 	skip := func(id, reason string) {

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -361,9 +363,27 @@ type checkPages struct {
 // mostOnPage is how many stories one page holds: each is there in full.
 const mostOnPage = 40
 
-func newCheckPages(dest, title string) *checkPages {
+func newCheckPages(dest, title string) (*checkPages, error) {
 	ext := strings.ToLower(filepath.Ext(dest))
-	return &checkPages{dest: dest, single: ext == ".html" || ext == ".htm", title: title}
+	p := &checkPages{dest: filepath.Clean(dest), single: ext == ".html" || ext == ".htm", title: title}
+	if p.single {
+		return p, nil
+	}
+	// The folder is replaced: it must be empty, not there, or hold pages alone.
+	entries, err := os.ReadDir(p.dest)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, nil
+	case err != nil:
+		return nil, &fetch.Error{Op: "open", Name: p.dest, Kind: fetch.Disk, Err: err}
+	}
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".html" {
+			return nil, withHint(exitUsage, "name another folder with --html, or a file that ends in .html",
+				fmt.Errorf("%s holds %s, which is no page of this command", p.dest, e.Name()))
+		}
+	}
+	return p, nil
 }
 
 // add takes a story's page in. Of a run, stories without findings have none.
@@ -377,7 +397,7 @@ func (p *checkPages) add(from checked, rep schemas.CheckReport) error {
 		return nil
 	}
 	if p.tmp == "" {
-		p.tmp = filepath.Clean(p.dest) + ".new~"
+		p.tmp = p.dest + ".new~"
 		if err := os.RemoveAll(p.tmp); err != nil {
 			return &fetch.Error{Op: "remove", Name: p.tmp, Kind: fetch.Disk, Err: err}
 		}
