@@ -3,7 +3,6 @@
 package datasets
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -86,34 +85,10 @@ func AnyRows(path string) iter.Seq2[map[string]any, error] {
 }
 
 func anyGroup(schema *parquet.Schema, group parquet.RowGroup, n *int, yield func(map[string]any, error) bool) (bool, error) {
-	rows, err := openRows(group)
-	if err != nil {
-		return false, err
-	}
-	defer closeRows(rows)
-	buf := make([]parquet.Row, 16)
-	for {
-		got, err := readSome(rows, buf)
-		for _, r := range buf[:got] {
-			v, rerr := rebuildRow(schema, r)
-			if rerr != nil {
-				return false, rerr
-			}
-			if !yield(v, nil) {
-				return false, nil
-			}
-			*n++
-		}
-		if errors.Is(err, io.EOF) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if got == 0 {
-			return false, errors.New("a page without rows")
-		}
-	}
+	return eachRow(group, n, func(r parquet.Row) (bool, error) {
+		v, err := rebuildRow(schema, r)
+		return err == nil && yield(v, nil), err
+	})
 }
 
 // rebuildRow turns a row of any schema into plain values.

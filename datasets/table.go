@@ -400,21 +400,35 @@ func readRecords(path string, l *layout, typ reflect.Type) iter.Seq2[reflect.Val
 
 // readGroup yields the rows of one row group and reports whether to go on.
 func readGroup(group parquet.RowGroup, l *layout, typ reflect.Type, n *int, yield func(reflect.Value, error) bool) (bool, error) {
+	return eachRow(group, n, func(r parquet.Row) (bool, error) {
+		v := reflect.New(typ).Elem()
+		if err := l.assemble(r, v); err != nil {
+			return false, err
+		}
+		return yield(v, nil), nil
+	})
+}
+
+// eachRow calls f with the rows of a group while it returns true, and reports
+// whether to go on. n counts the rows that were taken.
+func eachRow(group parquet.RowGroup, n *int, f func(parquet.Row) (bool, error)) (bool, error) {
 	rows, err := openRows(group)
 	if err != nil {
 		return false, err
 	}
 	defer closeRows(rows)
 	buf := make([]parquet.Row, 64)
-	for {
+	for idle := 0; ; {
 		got, err := readSome(rows, buf)
+		if idle++; got > 0 {
+			idle = 0
+		}
+		if idle > 100 { // damaged pages must not keep anybody here for ever
+			return false, io.ErrNoProgress
+		}
 		for _, r := range buf[:got] {
-			v := reflect.New(typ).Elem()
-			if err := l.assemble(r, v); err != nil {
+			if more, err := f(r); err != nil || !more {
 				return false, err
-			}
-			if !yield(v, nil) {
-				return false, nil
 			}
 			*n++
 		}
