@@ -16,7 +16,7 @@ import (
 )
 
 // actsVersion covers the rules that answer this stage offline.
-var actsVersion = "2+" + offline.Version()
+var actsVersion = "3+" + offline.Version()
 
 // actsTries is how often the first lines are asked for before a story is set
 // aside.
@@ -33,7 +33,7 @@ func (m *maker) acts() transform.Step[schemas.Draft, schemas.Draft] {
 			"Reasons: acts_not_found, language, no_rule, and the classes of unreadable answers.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			in := m.source(&d)
-			res, err := ask(ctx, pass, actsCall, in, actsTries)
+			res, err := ask(ctx, pass, actsCall, in, actsTries, nil)
 			if err != nil {
 				return nil, err
 			}

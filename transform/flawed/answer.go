@@ -93,7 +93,7 @@ func actTexts(s string, from int) (acts [3]string, why string) {
 	return acts, ""
 }
 
-var answerHeading = regexp.MustCompile(`(?i)^\s*(?:#{1,6}\s*|\*\*\s*)(?:act\s*[123]\b|brainstorming|counterfactual story|detailed analysis|final judgement|final judgment|lines? (?:that|earlier)|explanation|decision|importance score|statement|insert after|bridge)`)
+var answerHeading = regexp.MustCompile(`(?i)^\s*(?:#{1,6}\s*|\*\*\s*)(?:act\s*[123]\b|brainstorming|counterfactual story|detailed analysis|final judgement|final judgment|(?:lines?|sentences?) (?:that|earlier)|explanation|decision|importance score|statement|insert after|bridge)`)
 
 // isAnswerHeading reports a line that reads like a heading of one of our
 // answer formats.

@@ -15,7 +15,7 @@ import (
 )
 
 // controlVersion covers the rules that answer this stage offline.
-var controlVersion = "3+" + offline.Version()
+var controlVersion = "4+" + offline.Version()
 
 // control asks for an edit of the same kind that contradicts nothing.
 func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
@@ -30,32 +30,35 @@ func (m *maker) control() transform.Step[schemas.Draft, schemas.Draft] {
 			if err := fits(pass, controlCall, in, in.Act2+in.Act3); err != nil {
 				return err
 			}
-			res, err := ask(ctx, pass, controlCall, in, readTries)
+			source := d.Original.Text
+			a2, _ := actBytes(d)
+			var v schemas.Variant
+			var talk []string
+			res, err := ask(ctx, pass, controlCall, in, readTries, func(c changedDetail) error {
+				c.acts[0] = source[:a2]
+				edits, _, said, err := assemble(d, c.acts)
+				if err != nil {
+					return err
+				}
+				talk = said
+				if v, err = newVariant(schemas.VariantEditControl, source, edits, a2); err != nil {
+					return transform.Drop("no_control", err.Error())
+				}
+				if n := sites(changed(&v)); n > m.cfg.Make.MaxSites {
+					return transform.Drop("too_many_sites", fmt.Sprintf("%d places changed; at most %d", n, m.cfg.Make.MaxSites))
+				}
+				if why := tellTale(source, &v); why != "" {
+					return transform.Drop("tell_tale", why)
+				}
+				return nil
+			})
 			switch {
 			case err != nil:
 				return err
 			case res.Outcome == llm.NoRule:
 				return transform.Drop("no_control", res.Reason)
 			}
-			source := d.Original.Text
-			a2, _ := actBytes(d)
-			acts := res.Value.acts
-			acts[0] = source[:a2]
-			edits, _, talk, err := assemble(d, acts)
-			if err != nil {
-				return err
-			}
 			aside(pass, d.DraftID, talk)
-			v, err := newVariant(schemas.VariantEditControl, source, edits, a2)
-			if err != nil {
-				return transform.Drop("no_control", err.Error())
-			}
-			if n := sites(changed(&v)); n > m.cfg.Make.MaxSites {
-				return transform.Drop("too_many_sites", fmt.Sprintf("%d places changed; at most %d", n, m.cfg.Make.MaxSites))
-			}
-			if why := tellTale(source, &v); why != "" {
-				return transform.Drop("tell_tale", why)
-			}
 			if err := sameAct1(d, &v); err != nil {
 				return transform.Drop("no_control", err.Error())
 			}

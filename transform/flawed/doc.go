@@ -40,7 +40,8 @@
 //
 // # Reason codes
 //
-// A draft or a part of one that is set aside has the step's name as stage and
+// An answer that cannot be read or used is asked for again, by a prompt that
+// says what was wrong. A draft or a part of one that is set aside has the step's name as stage and
 // one of these as reason. An answer that cannot be read, after the tries a
 // stage has, gives its class as reason: empty, refusal, truncated,
 // truncated_in_reasoning, parse_failed, echo, api_error, prompt_cut.

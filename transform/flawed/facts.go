@@ -17,7 +17,7 @@ import (
 )
 
 // factsVersion covers the rules that answer this stage offline.
-var factsVersion = "1+" + offline.Version()
+var factsVersion = "2+" + offline.Version()
 
 // readTries is how often a stage asks again for an answer it cannot read.
 const readTries = 2
@@ -31,7 +31,7 @@ func (m *maker) facts() transform.Step[schemas.Draft, schemas.Draft] {
 			"Reasons, for a fact: no_counterfactual, repeated_fact, no_change, evidence_not_found, kind_not_asked; " +
 			"for the story: no_facts, and the classes of unreadable answers.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
-			res, err := ask(ctx, pass, factsCall, m.source(&d), readTries)
+			res, err := ask(ctx, pass, factsCall, m.source(&d), readTries, nil)
 			if err != nil {
 				return nil, err
 			}

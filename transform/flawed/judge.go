@@ -15,7 +15,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const judgeVersion = "3"
+const judgeVersion = "4"
 
 // judge asks several times whether the marked lines contradict the story, and
 // makes the gold sets.

@@ -18,7 +18,7 @@ import (
 )
 
 // resolveVersion covers the rules that answer this stage offline.
-var resolveVersion = "3+" + offline.Version()
+var resolveVersion = "4+" + offline.Version()
 
 // resolve asks for context that explains the error away.
 func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
@@ -33,7 +33,7 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 			in := m.source(d)
 			in.Story, in.Explanation = d.Patched.Text, d.Explanation
 			in.Marked = markSentences(d.Patched, changed(d.Patched))
-			res, err := ask(ctx, pass, resolveCall, in, readTries)
+			res, err := ask(ctx, pass, resolveCall, in, readTries, nil)
 			switch {
 			case err != nil:
 				return err

@@ -15,7 +15,7 @@ import (
 )
 
 // rewriteVersion covers the rules that answer this stage offline.
-var rewriteVersion = "3+" + offline.Version()
+var rewriteVersion = "4+" + offline.Version()
 
 // rewrite asks for the whole story under the counterfactual. What comes back is
 // the counterfactual story; the plot hole is made of its acts 2 and 3.
@@ -26,29 +26,34 @@ func (m *maker) rewrite() transform.Step[schemas.Draft, schemas.Draft] {
 		Doc: "asks for all three acts rewritten under the counterfactual, as close to the source as can be, changed lines between <m> and </m>.\n\n" +
 			"The tags are not believed: sentences of each act are aligned with the source's, and what differs is what changed. " +
 			"Sentences that differ in blanks, kinds of quotes or untagged punctuation keep the source's bytes.\n\n" +
-			"What the answer says of itself before or behind the acts is left out.\n\n" +
+			"What the answer says of itself before or behind the acts is left out. An answer that cannot be used is asked for once more, with what was wrong.\n\n" +
 			"Reasons: answer_too_long, bad_tags, silent_edit, noop_edit, too_different, not_a_text, and the classes of unreadable answers; for what was left out: remark.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			in := m.source(&d)
 			if err := fits(pass, rewriteCall, in, d.Original.Text); err != nil {
 				return nil, err
 			}
-			res, err := ask(ctx, pass, rewriteCall, in, readTries)
+			var v schemas.Variant
+			var flaw *schemas.Flaw
+			var talk []string
+			res, err := ask(ctx, pass, rewriteCall, in, readTries, func(acts [3]string) error {
+				var edits []replace
+				var err error
+				if edits, flaw, talk, err = assemble(&d, acts); err != nil {
+					return err
+				}
+				if v, err = newVariant(schemas.VariantCounterfactual, d.Original.Text, edits, 0); err != nil {
+					return transform.Drop("not_a_text", err.Error())
+				}
+				return nil
+			})
 			if err != nil {
 				return nil, err
 			}
 			if res.Outcome == llm.NoRule {
 				return nil, transform.Drop("no_rule", res.Reason)
 			}
-			edits, flaw, talk, err := assemble(&d, res.Value)
-			if err != nil {
-				return nil, err
-			}
 			aside(pass, d.DraftID, talk)
-			v, err := newVariant(schemas.VariantCounterfactual, d.Original.Text, edits, 0)
-			if err != nil {
-				return nil, transform.Drop("not_a_text", err.Error())
-			}
 			d.Counterfactual, d.Flaw = &v, flaw
 			stamp(&d, pass, "rewrite", rewriteVersion, rewriteCall.Template, res.Model, res.Key)
 			return []schemas.Draft{d}, nil
@@ -98,7 +103,7 @@ func assemble(d *schemas.Draft, acts [3]string) (edits []replace, flaw *schemas.
 		talk = append(talk, said...)
 		rw := alignAct(act, answer, marks)
 		if len(rw.silent) > 0 {
-			return nil, nil, nil, transform.Drop("silent_edit", fmt.Sprintf("act %d: %d changed sentences outside every mark", i+1, len(rw.silent)),
+			return nil, nil, nil, transform.Drop("silent_edit", fmt.Sprintf("act %d: %d changed sentences stand outside every <m> and </m>", i+1, len(rw.silent)),
 				schemas.KeyValue{Key: "sentence", Value: clip(rw.silent[0])})
 		}
 		if n := len(text.Sentences(act)); n > 4 && float64(len(rw.edits)) > 3*mostChanged*float64(n) {

@@ -16,7 +16,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const scoreVersion = "1"
+const scoreVersion = "2"
 
 // score asks how much of acts 2 and 3 hangs on each fact.
 func (m *maker) score() transform.Step[schemas.Draft, schemas.Draft] {
@@ -27,7 +27,7 @@ func (m *maker) score() transform.Step[schemas.Draft, schemas.Draft] {
 			"Scores are joined to facts by their F-number, never by their text. Where nobody can know (the offline rules), importance stays null and all facts go on.\n\n" +
 			"Reasons, for a fact: not_scored, unimportant; for the story: no_facts, and the classes of unreadable answers.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
-			res, err := ask(ctx, pass, scoreCall, m.source(&d), readTries)
+			res, err := ask(ctx, pass, scoreCall, m.source(&d), readTries, nil)
 			if err != nil {
 				return nil, err
 			}

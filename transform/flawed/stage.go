@@ -36,6 +36,8 @@ type prompt struct {
 	Explanation      string
 	Kinds            []string
 	Sentences        []numbered
+	MaxSites         int    // places that may change in acts 2 and 3
+	Wrong            string // what was wrong with the answer before, for people; empty at first
 
 	draft *schemas.Draft
 	maker *maker
@@ -49,7 +51,7 @@ type numbered struct {
 
 // source fills the fields about the source story.
 func (m *maker) source(d *schemas.Draft) prompt {
-	p := prompt{Title: d.Title, Story: d.Original.Text, Facts: d.Facts, Kinds: m.cfg.Make.Kinds, draft: d, maker: m}
+	p := prompt{Title: d.Title, Story: d.Original.Text, Facts: d.Facts, Kinds: m.cfg.Make.Kinds, MaxSites: m.cfg.Make.MaxSites, draft: d, maker: m}
 	if d.Fact != nil {
 		p.Fact = *d.Fact
 	}
@@ -137,24 +139,43 @@ func hash01(seed uint64, parts ...string) float64 {
 	return float64(binary.BigEndian.Uint64(h.Sum(nil))>>11) / (1 << 53)
 }
 
-// ask asks a call up to tries times: an answer that cannot be read is asked
-// for again as the next sample. ok is false when there is no answer; then the
-// record waits (pending), nobody can know (no rule), or it is set aside with
-// the class of the last answer as reason.
-func ask[Out any](ctx context.Context, pass *transform.Pass, c llm.Call[prompt, Out], in prompt, tries int) (llm.Result[Out], error) {
+// ask asks a call up to tries times: an answer that cannot be read, or that
+// check turns down with a DropError, is asked for again as the next sample, by a
+// prompt that says what was wrong; check may be nil. Without an answer in the
+// end the record waits (pending), nobody can know (no rule), or it is set aside
+// with the class of the last answer, or check's reason.
+func ask[Out any](ctx context.Context, pass *transform.Pass, c llm.Call[prompt, Out], in prompt, tries int, check func(Out) error) (llm.Result[Out], error) {
 	var res llm.Result[Out]
+	var drop *transform.DropError
 	for n := range tries {
 		var err error
 		res, err = c.Do(ctx, pass.Model, in, n)
 		if err != nil {
 			return res, err
 		}
-		if res.OK() || res.Outcome == llm.NoRule {
+		if res.Outcome == llm.NoRule {
 			return res, nil
 		}
 		if res.Pending() {
 			return res, transform.ErrPending
 		}
+		drop, in.Wrong = nil, ""
+		switch {
+		case res.OK():
+			if check == nil {
+				return res, nil
+			}
+			err := check(res.Value)
+			if err == nil || !errors.As(err, &drop) || pass.Engine() == "rules" { // rules would say the same again
+				return res, err
+			}
+			in.Wrong = drop.Detail
+		case res.Outcome == llm.ParseFailed || res.Outcome == llm.Echo:
+			in.Wrong = res.Reason
+		}
+	}
+	if drop != nil {
+		return res, transform.Drop(drop.Reason, fmt.Sprintf("%s (asked %d times)", drop.Detail, tries), drop.Evidence...)
 	}
 	return res, transform.Drop(string(res.Outcome), fmt.Sprintf("%s: no readable answer in %d tries: %s", c.Stage, tries, res.Reason))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/retcon-bench/retcon/transform"
 )
 
-const typeVersion = "3"
+const typeVersion = "4"
 
 // typeFlaw asks of what sort a plot hole came out. Without this stage, which a
 // recipe turns on with make.type_flaws, kind and subtype are those of the fact
@@ -30,7 +30,7 @@ func (m *maker) typeFlaw() transform.Step[schemas.Draft, schemas.Draft] {
 			outs, err := part(func(ctx context.Context, pass *transform.Pass, d *schemas.Draft) error {
 				in := m.source(d)
 				in.Marked = markSentences(d.Patched, changed(d.Patched))
-				res, err := ask(ctx, pass, typeCall, in, readTries)
+				res, err := ask(ctx, pass, typeCall, in, readTries, nil)
 				if err != nil || res.Outcome == llm.NoRule {
 					return err
 				}
