@@ -327,7 +327,7 @@ func TestStudy(t *testing.T) {
 	}
 	var got []row
 	for _, r := range Study(originals, texts, Resampling{N: 200, Seed: 1}) {
-		got = append(got, row{r.Task, r.System, r.Texts, r.Sources, r.Matched, r.Base.Value, r.Rate.Value, math.Round(r.Diff.Value*1e6) / 1e6})
+		got = append(got, row{r.Task, r.System, r.Texts, r.Sources, r.Matched, r.Rates.Base.Value, r.Rates.Rate.Value, math.Round(r.Rates.Diff.Value*1e6) / 1e6})
 	}
 	want := []row{
 		{"adaptation", "a", 20, 20, true, 0.25, 9.0 / 19, 0.223684},
@@ -337,7 +337,7 @@ func TestStudy(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if alone := Study(nil, texts[:1], Resampling{N: 10}); len(alone) != 1 || !math.IsNaN(alone[0].Base.Value) || alone[0].Rate.Value != 1 {
+	if alone := Study(nil, texts[:1], Resampling{N: 10}); len(alone) != 1 || !math.IsNaN(alone[0].Rates.Base.Value) || alone[0].Rates.Rate.Value != 1 {
 		t.Errorf("without originals: %+v", alone)
 	}
 }

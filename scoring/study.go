@@ -25,9 +25,9 @@ type StudyRow struct {
 	// Sources is the number of originals compared with: those that texts of
 	// the task, by any system, were made from. Where none of them is at hand,
 	// all originals are taken and Matched is false.
-	Sources int  `json:"sources"`
-	Matched bool `json:"matched"`
-	RateComparison
+	Sources int            `json:"sources"`
+	Matched bool           `json:"matched"`
+	Rates   RateComparison `json:"rates"`
 }
 
 // Study is the detection-rate study of the paper's section 6: how often errors
@@ -66,7 +66,7 @@ func Study(originals, texts []StudyText, r Resampling) []StudyRow {
 	for c, d := range cells {
 		out = append(out, StudyRow{
 			Task: c.task, System: c.system, Texts: len(d), Sources: len(base[c.task]), Matched: matched[c.task],
-			RateComparison: CompareRates(base[c.task], d, r),
+			Rates: CompareRates(base[c.task], d, r),
 		})
 	}
 	slices.SortFunc(out, func(a, b StudyRow) int {

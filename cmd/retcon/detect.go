@@ -4,8 +4,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +48,7 @@ type detectCmd struct {
 	Verifier string `help:"A second model that checks claimed errors; while it says no, the first is asked again, up to 5 times." placeholder:"NAME"`
 	Engine   string `help:"Who answers: openai (any compatible server, address and key from OPENAI_BASE_URL and OPENAI_API_KEY), batch or replay." default:"openai" enum:"openai,batch,replay"`
 	Recipe   string `help:"Recipe whose models and stages declare what the models can do." placeholder:"FILE"`
-	Work     string `help:"Folder of the answer store." default:"detect.work" placeholder:"DIR"`
+	Work     string `help:"Folder of the answer store and of kept scores of pairs." default:"detect.work" placeholder:"DIR"`
 	Workers  int    `help:"Rows asked about at a time." default:"32"`
 
 	Temperature     *float64 `help:"Sampling temperature; the paper's 0.5 without it."`
@@ -124,11 +126,12 @@ func (cmd *detectCmd) judge(e *env, texts iter.Seq2[detect.Text, error], total i
 	case (cmd.Baseline == "") == (cmd.Model == ""):
 		return nil, usagef("say who judges: either --baseline (random, always-no, always-yes, entailment) or --model")
 	case cmd.Baseline == detect.EntailmentBaseline:
-		scorer, err := cmd.pairScorer(e)
+		scorer, closeScorer, err := cmd.pairScorer(e)
 		if err != nil {
 			return nil, err
 		}
 		return func(yield func(schemas.Prediction, error) bool) {
+			defer closeScorer()
 			tick, end := e.track("entailment", total, nil)
 			defer end()
 			one := func(ctx context.Context, t detect.Text) (schemas.Prediction, error) {
@@ -291,26 +294,72 @@ type pairFlags struct {
 // pairKey is where the bearer token of a text-classification server comes from.
 const pairKey = "RETCON_PAIRS_KEY"
 
-func (cmd *detectCmd) pairScorer(e *env) (detect.PairScorer, error) {
+// pairScorer opens who scores pairs. What a server says is kept in the work
+// folder: a stopped run goes on where it was.
+func (cmd *detectCmd) pairScorer(e *env) (s detect.PairScorer, closeIt func() error, err error) {
+	closeIt = func() error { return nil }
 	switch {
 	case cmd.Pairs == "":
-		return nil, usagef("--baseline entailment needs somebody who scores sentence pairs: --pairs http://HOST/predict (a server with a model fine-tuned on MNLI; a key comes from %s), --pairs FILE (scores; --write-pairs writes the pairs) or --pairs lexical (words alone)", pairKey)
+		return nil, nil, usagef("--baseline entailment needs somebody who scores sentence pairs: --pairs http://HOST/predict (a server with a model fine-tuned on MNLI; a key comes from %s), --pairs FILE (scores; --write-pairs writes the pairs) or --pairs lexical (words alone)", pairKey)
 	case cmd.Pairs == "lexical":
-		return detect.LexicalPairs{}, nil
+		return detect.LexicalPairs{}, closeIt, nil
 	case strings.HasPrefix(cmd.Pairs, "http://"), strings.HasPrefix(cmd.Pairs, "https://"):
-		return detect.NewPairServer(e.ctx, detect.PairServerConfig{URL: cmd.Pairs, Form: cmd.PairForm, Key: strings.TrimSpace(os.Getenv(pairKey)),
+		server, err := detect.NewPairServer(e.ctx, detect.PairServerConfig{URL: cmd.Pairs, Form: cmd.PairForm, Key: strings.TrimSpace(os.Getenv(pairKey)),
 			Model: cmd.PairModel, Batch: cmd.PairBatch, Labels: cmd.PairLabels, Log: e.log})
+		if err != nil {
+			return nil, nil, err
+		}
+		sum := sha256.Sum256([]byte(server.Name()))
+		kept, earlier, err := openKept(filepath.Join(cmd.Work, fmt.Sprintf("pairs-%x.jsonl", sum[:6])))
+		if err != nil {
+			return nil, nil, err
+		}
+		return detect.KeepPairs(server, earlier, kept), kept.Close, nil
 	}
 	f, err := os.Open(cmd.Pairs)
 	if err != nil {
-		return nil, &fetch.Error{Op: "open scores of pairs", Name: cmd.Pairs, Kind: fetch.Input, Err: err}
+		return nil, nil, &fetch.Error{Op: "open scores of pairs", Name: cmd.Pairs, Kind: fetch.Input, Err: err}
 	}
 	defer f.Close()
 	scores, err := detect.ReadPairScores(f, cmd.Pairs, cmp.Or(cmd.PairModel, "scores from a file"))
 	if err != nil {
-		return nil, &codedError{code: exitInput, err: err}
+		return nil, nil, &codedError{code: exitInput, err: err}
 	}
-	return scores, nil
+	return scores, closeIt, nil
+}
+
+// openKept opens a file of kept scores to append to, and reads what is in it.
+// A last line that a crash cut short goes.
+func openKept(name string) (*os.File, *detect.PairFile, error) {
+	fail := func(op string, err error) (*os.File, *detect.PairFile, error) {
+		return nil, nil, &fetch.Error{Op: op, Name: name, Kind: fetch.Disk, Err: err}
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fail("create", err)
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	if err != nil {
+		return fail("open", err)
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		f.Close()
+		return fail("read", err)
+	}
+	whole := bytes.LastIndexByte(b, '\n') + 1
+	if err := f.Truncate(int64(whole)); err != nil {
+		f.Close()
+		return fail("truncate", err)
+	}
+	if whole == 0 {
+		return f, nil, nil
+	}
+	earlier, err := detect.ReadPairScores(bytes.NewReader(b[:whole]), name, "kept")
+	if err != nil {
+		f.Close()
+		return nil, nil, withHint(exitInput, "remove the file to have all pairs scored anew", err)
+	}
+	return f, earlier, nil
 }
 
 func (cmd *detectCmd) writePairs(e *env, texts iter.Seq2[detect.Text, error]) error {

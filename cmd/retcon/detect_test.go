@@ -4,9 +4,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/retcon-bench/retcon/internal/llm"
@@ -102,5 +107,127 @@ func TestDetectAsksAServer(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// The entailment baseline through a server: what it said is kept, also when
+// the run is cut short, and the key is nowhere.
+func TestEntailmentAsksAServer(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := command(t, dir, "build", "-q").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const key = "nli-canary-0123456789"
+	var asked, failAfter atomic.Int64
+	failAfter.Store(40)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, `{"model_id":"org/nli"}`)
+			return
+		}
+		if r.Header.Get("Authorization") != "Bearer "+key || asked.Add(1) > failAfter.Load() {
+			http.Error(w, "not for "+r.Header.Get("Authorization"), http.StatusForbidden)
+			return
+		}
+		var body struct{ Inputs [][2]string }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		var out [][]map[string]any
+		for _, in := range body.Inputs {
+			c := float64(len(in[0])%7) / 10 // some pair of every story contradicts
+			out = append(out, []map[string]any{{"label": "contradiction", "score": c}, {"label": "neutral", "score": 0.9 - c}, {"label": "entailment", "score": 0.1}})
+		}
+		_ = json.NewEncoder(w).Encode(out)
+	}))
+	defer server.Close()
+	run := func(want int, out string) string {
+		t.Helper()
+		c := command(t, dir, "detect", "--data", "out", "--baseline", "entailment", "--pairs", server.URL+"/predict", "--pair-batch", "512", "--workers", "2", "--out", out)
+		c.Env = append(c.Env, pairKey+"="+key)
+		b, _ := c.CombinedOutput()
+		if got := c.ProcessState.ExitCode(); got != want || strings.Contains(string(b), key) {
+			t.Fatalf("exit code %d, want %d, and no key in\n%s", got, want, b)
+		}
+		return string(b)
+	}
+	run(exitUsage, "a.jsonl") // the server refuses in the middle
+	if _, err := os.Stat(filepath.Join(dir, "a.jsonl")); err == nil {
+		t.Error("predictions appeared though the server refused")
+	}
+	before := asked.Load()
+	failAfter.Store(1 << 40)
+	run(exitOK, "a.jsonl")
+	whole := asked.Load() - before
+	run(exitOK, "b.jsonl")
+	if again := asked.Load() - before - whole; again != 0 {
+		t.Errorf("%d pairs of batches were asked about again", again)
+	}
+	if a := readString(t, filepath.Join(dir, "a.jsonl")); a != readString(t, filepath.Join(dir, "b.jsonl")) || !strings.Contains(a, `"prompt":"org/nli"`) || strings.Contains(a, key) {
+		t.Error("kept scores give other predictions, or the model is not named")
+	}
+	kept, _ := filepath.Glob(filepath.Join(dir, "detect.work", "pairs-*.jsonl"))
+	if len(kept) != 1 {
+		t.Fatalf("kept: %v", kept)
+	}
+	// A crash cut the last line: one pair is asked about again, nothing else.
+	b := readString(t, kept[0])
+	if err := os.WriteFile(kept[0], []byte(b[:len(b)-9]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before = asked.Load()
+	run(exitOK, "c.jsonl")
+	if n := asked.Load() - before; n != 1 || readString(t, kept[0]) != b {
+		t.Errorf("%d requests for one pair", n)
+	}
+}
+
+// Texts without gold go through the model with prompt and verifier; while
+// answers are missing there is no table.
+func TestStudyAsksAServer(t *testing.T) {
+	dir := t.TempDir()
+	server := llmtest.NewServer(func(c llmtest.Chat) llm.Answer {
+		text := c.Messages[len(c.Messages)-1].Content
+		say := "<response><explanation>x</explanation><error_lines></error_lines><contradicted_lines></contradicted_lines><decision>No continuity error found</decision></response>"
+		switch {
+		case strings.Contains(text, "<answer>"):
+			say = "<response><answer>Yes</answer><confidence>90</confidence></response>"
+		case strings.Contains(text, "dragon"):
+			say = "<response><explanation>x</explanation><error_lines>The dragon woke.</error_lines><contradicted_lines>The dragon slept.</contradicted_lines><decision>There is a continuity error</decision></response>"
+		}
+		return llm.Answer{FinishReason: "stop", Text: say}
+	})
+	defer server.Close()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("originals.jsonl", `{"story_id":"s1","group_id":"g","text":"The dragon slept for a year, was woken, and chased the prince."}`+"\n"+`{"story_id":"s2","text":"A miller had three sons."}`+"\n")
+	write("generated.jsonl", `{"generated_id":"a","task_type":"summary","model_name":"m","story_id":"s1","generated_story":"The dragon slept. It chased the prince."}`+"\n"+
+		`{"generated_id":"b","task_type":"summary","model_name":"m","story_id":"s2","generated_story":"A miller with his sons and a dragon."}`+"\n")
+	study := []string{"detect", "--stories", "generated.jsonl", "--originals", "originals.jsonl", "--model", "judge", "--verifier", "judge", "--json"}
+	run := func(want int, args ...string) []byte {
+		t.Helper()
+		c := command(t, dir, args...)
+		c.Env = append(c.Env, "OPENAI_BASE_URL="+server.URL)
+		var out, errs bytes.Buffer
+		c.Stdout, c.Stderr = &out, &errs
+		_ = c.Run()
+		if got := c.ProcessState.ExitCode(); got != want {
+			t.Fatalf("exit code %d, want %d\n%s%s", got, want, &out, &errs)
+		}
+		return out.Bytes()
+	}
+	if out := run(exitPending, append(study, "--engine", "batch", "--out", "p.jsonl")...); bytes.Contains(out, []byte("rate")) {
+		t.Errorf("a table without answers: %s", out)
+	}
+	var st rateStudy
+	if err := json.Unmarshal(run(exitOK, append(study, "--out", "p.jsonl")...), &st); err != nil {
+		t.Fatal(err)
+	}
+	if len(st.Rows) != 1 || st.Rows[0].Rates.Rate.Value != 1 || st.Rows[0].Rates.Base.Value != 0.5 || st.Rows[0].Rates.Ratio.Value != 2 || st.Detector != "judge, vanilla+verifier" {
+		t.Errorf("%+v", st)
+	}
+	if p := readString(t, filepath.Join(dir, "p.jsonl")); strings.Count(p, "\n") != 4 || !strings.Contains(p, `"example_id":"a"`) {
+		t.Errorf("predictions:\n%s", p)
 	}
 }

@@ -350,7 +350,7 @@ func (st rateStudy) table() *report.Table {
 		Columns: []string{"task", "system", "texts", "answered", "rate", "originals", "rate of originals", "difference", "ratio"}}
 	unmatched := false
 	for _, r := range st.Rows {
-		t.Add(r.Task, r.System, r.Texts, r.Rate.N, r.Rate.String(), r.Base.N, r.Base.String(), r.Diff.String(), r.Ratio.String())
+		t.Add(r.Task, r.System, r.Texts, r.Rates.Rate.N, r.Rates.Rate.String(), r.Rates.Base.N, r.Rates.Base.String(), r.Rates.Diff.String(), r.Rates.Ratio.String())
 		unmatched = unmatched || !r.Matched && r.Sources > 0
 	}
 	none := 0
@@ -378,11 +378,11 @@ func (st rateStudy) page() report.Page {
 			title += ", " + task
 		}
 		var bars []report.Bar
-		if st.Rows[i].Base.N > 0 {
-			bars = append(bars, scoreBar("human originals", "originals", st.Rows[i].Base))
+		if st.Rows[i].Rates.Base.N > 0 {
+			bars = append(bars, scoreBar("human originals", "originals", st.Rows[i].Rates.Base))
 		}
 		for ; i < len(st.Rows) && st.Rows[i].Task == task; i++ {
-			bars = append(bars, scoreBar(st.Rows[i].System, "texts", st.Rows[i].Rate))
+			bars = append(bars, scoreBar(st.Rows[i].System, "texts", st.Rows[i].Rates.Rate))
 		}
 		sec.Figures = append(sec.Figures, report.Bars(title, bars, 1))
 	}

@@ -164,11 +164,11 @@ func (f *PairFile) ScorePairs(_ context.Context, pairs []Pair) ([]PairScore, err
 		if t.hash != "" && t.hash != p.TextHash {
 			return nil, fmt.Errorf("the scores were made on another text (text_hash differs)")
 		}
-		at, ok := slices.BinarySearchFunc(t.pairs, filedPair{i: int32(p.I), j: int32(p.J)}, filedPair.order)
+		sc, ok := f.find(p)
 		if !ok {
 			return nil, fmt.Errorf("the scores lack sentences %d and %d", p.I, p.J)
 		}
-		out[k] = t.pairs[at].score
+		out[k] = sc
 	}
 	return out, nil
 }

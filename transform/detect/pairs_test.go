@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -362,6 +363,45 @@ func TestPairFile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.jsonl") {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
+	}
+}
+
+// What was kept is not asked again, whatever order texts come in; a changed
+// text is asked anew.
+func TestKeepPairs(t *testing.T) {
+	s := newNLI(t)
+	var kept bytes.Buffer
+	ask := func(earlier *PairFile, story Text) schemas.Prediction {
+		t.Helper()
+		p, err := Entailment(context.Background(), KeepPairs(s.scorer(t, PairServerConfig{URL: "/predict"}), earlier, &kept), story)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	first := ask(nil, nliStory)
+	// Stopped in the middle: half of the lines are there.
+	lines := slices.Collect(strings.Lines(kept.String()))
+	half, err := ReadPairScores(strings.NewReader(strings.Join(lines[:7], "")), "kept.jsonl", "x")
+	if err != nil || len(lines) != 15 {
+		t.Fatal(err, len(lines))
+	}
+	before := s.asked.Load()
+	if again := ask(half, nliStory); !cmp.Equal(first, again) || s.asked.Load() != before+1 {
+		t.Errorf("%d requests for 8 open pairs; %s", s.asked.Load()-before, cmp.Diff(first, again))
+	}
+	whole, err := ReadPairScores(strings.NewReader(strings.Join(lines, "")), "kept.jsonl", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = s.asked.Load()
+	if again := ask(whole, nliStory); !cmp.Equal(first, again) || s.asked.Load() != before {
+		t.Errorf("%d requests for nothing; %s", s.asked.Load()-before, cmp.Diff(first, again))
+	}
+	changed := nliStory
+	changed.TextHash = "other"
+	if ask(whole, changed); s.asked.Load() == before {
+		t.Error("scores of another text were taken")
 	}
 }
 
