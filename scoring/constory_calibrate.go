@@ -72,6 +72,7 @@ func ClaimsOfMarking(m schemas.Marking) ([]PairClaim, error) {
 // DiagnosticCounts are counts of one story, by category.
 type DiagnosticCounts struct {
 	Control  bool
+	Readers  int                   // whose claims are counted; 1 but for [DiagnosticCounts.Add]
 	Judged   [CheckCategories]bool // an injection of a category that was not judged is neither found nor missed
 	Injected [CheckCategories]int
 	Claimed  [CheckCategories]int // quarantined ones left out
@@ -81,6 +82,23 @@ type DiagnosticCounts struct {
 	// AnySubtype: of Right, those with the subtype among the claim's.
 	AnySubtype [CheckCategories]int
 	Unjudged   int // injections of categories that were not judged
+	Alarms     int // readers who claim something of a control
+}
+
+// Add puts the counts of another reader of the same story to these.
+func (n *DiagnosticCounts) Add(o DiagnosticCounts) {
+	n.Readers += o.Readers
+	n.Unjudged += o.Unjudged
+	n.Alarms += o.Alarms
+	for c := range CheckCategories {
+		n.Judged[c] = n.Judged[c] || o.Judged[c]
+		n.Injected[c] += o.Injected[c]
+		n.Claimed[c] += o.Claimed[c]
+		n.Aside[c] += o.Aside[c]
+		n.Right[c] += o.Right[c]
+		n.Subtype[c] += o.Subtype[c]
+		n.AnySubtype[c] += o.AnySubtype[c]
+	}
 }
 
 func categoryIndex(name string) int {
@@ -91,7 +109,7 @@ func categoryIndex(name string) int {
 // which categories the reader did read; nil for all of them.
 func MatchClaims(d schemas.Diagnostic, claims []PairClaim, judged func(category int) bool) (DiagnosticCounts, error) {
 	var n DiagnosticCounts
-	n.Control = d.Control
+	n.Control, n.Readers = d.Control, 1
 	for c := range n.Judged {
 		n.Judged[c] = judged == nil || judged(c)
 	}
@@ -130,6 +148,9 @@ func MatchClaims(d schemas.Diagnostic, claims []PairClaim, judged func(category 
 			continue
 		}
 		n.Claimed[cats[i]]++
+		if d.Control {
+			n.Alarms = 1
+		}
 		for j, in := range truth {
 			if in.cat != cats[i] {
 				continue
@@ -228,8 +249,8 @@ type CalibrationRow struct {
 // CalibrationTable is one reader on a diagnostic set.
 type CalibrationTable struct {
 	Reader   string           `json:"reader"`
-	Stories  int              `json:"stories"`           // with injections; of several people, a story counts for each
-	Controls int              `json:"controls"`          // likewise
+	Stories  int              `json:"stories"` // with injections
+	Controls int              `json:"controls"`
 	People   int              `json:"people"`            // 0 for a checker
 	Unjudged int              `json:"unjudged_injected"` // injections of categories without a readable answer; left out
 	Rows     []CalibrationRow `json:"rows"`              // five categories, then the total
@@ -241,9 +262,9 @@ type CalibrationTable struct {
 }
 
 // Calibrate makes the table of a reader from the counts of its stories.
-// Several people on one set are one reader: each person's story is a line of
-// counts, people says how many there are, and counts are divided by it. The
-// figures are of the summed counts. Intervals are drawn over lines; r nil
+// Several people on one set are one reader: their counts of a story are added,
+// people says how many there are, and printed counts are divided by it. The
+// figures are of the summed counts. Intervals are drawn over stories; r nil
 // leaves them out.
 func Calibrate(reader string, people int, counts []DiagnosticCounts, r *Resampling) CalibrationTable {
 	t := CalibrationTable{Reader: reader, People: people}
@@ -264,10 +285,7 @@ func Calibrate(reader string, people int, counts []DiagnosticCounts, r *Resampli
 		}
 		if n.Control {
 			t.Controls++
-			u[width*rows], u[width*rows+1] = 1, float64(claimed)
-			if claimed > 0 {
-				u[width*rows+2] = 1
-			}
+			u[width*rows], u[width*rows+1], u[width*rows+2] = float64(n.Readers), float64(claimed), float64(n.Alarms)
 		} else {
 			t.Stories++
 		}

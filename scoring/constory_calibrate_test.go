@@ -5,6 +5,7 @@ package scoring
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,9 +126,14 @@ func TestCalibrateHand(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// Two experts who say the same: counts are means, figures the same.
-	two := Calibrate("experts", 2, append(counts, counts...), nil)
-	if r := two.Rows[CheckCategories]; r.Injected != 6 || r.Claimed != 4 || r.Right != 2 || r.F1.Value != total.F1.Value {
-		t.Errorf("two experts: %+v", r)
+	doubled := slices.Clone(counts)
+	for i := range doubled {
+		doubled[i].Add(counts[i])
+	}
+	two := Calibrate("experts", 2, doubled, &Resampling{N: 200, Seed: 1})
+	if r := two.Rows[CheckCategories]; r.Injected != 6 || r.Claimed != 4 || r.Right != 2 || r.F1.Value != total.F1.Value || *r.F1.Interval != *total.F1.Interval ||
+		two.FalsePerControl.Value != 0.5 || two.ControlsWith.Value != 0.5 || two.Controls != 2 {
+		t.Errorf("two experts: %+v", two)
 	}
 	if b, err := json.Marshal(c); err != nil || !strings.Contains(string(b), `"category":"world_building","gt":0,"pred":0`) {
 		t.Errorf("%s, %v", b, err)

@@ -30,18 +30,19 @@ import (
 // constoryInput brings together what judges said and the stories they said it
 // of, one story at a time: nothing of a text is kept.
 type constoryInput struct {
-	e        *env
-	cmd      *scoreConStoryCmd
-	vote     scoring.Vote
-	sources  []*judgedSource
-	truth    map[string]schemas.Diagnostic // without the texts
-	collect  map[runKey]*collected
-	order    []runKey
-	seen     map[string]scoring.ModelInfo
-	diag     map[judgeKey][]scoring.DiagnosticCounts
-	reports  map[string][]reportPlace // by story_id
-	judges   []judgeKey               // of the reports
-	warnings []string
+	e         *env
+	cmd       *scoreConStoryCmd
+	vote      scoring.Vote
+	sources   []*judgedSource
+	truth     map[string]schemas.Diagnostic // without the texts
+	truthFile string
+	collect   map[runKey]*collected
+	order     []runKey
+	seen      map[string]scoring.ModelInfo
+	diag      map[judgeKey][]scoring.DiagnosticCounts
+	reports   map[string][]reportPlace // by story_id
+	judges    []judgeKey               // of the reports
+	warnings  []string
 }
 
 type judgeKey struct{ judge, protocol string }
@@ -592,7 +593,7 @@ func (in *constoryInput) runs() ([]scoring.JudgedRun, error) {
 func (in *constoryInput) stories() iter.Seq2[schemas.Generated, error] {
 	paths := in.cmd.Stories
 	if len(paths) == 0 {
-		paths = []string{in.cmd.Diagnostic}
+		paths = []string{in.truthFile}
 	}
 	return func(yield func(schemas.Generated, error) bool) {
 		for _, p := range paths {
@@ -675,8 +676,9 @@ func storyOf(row tableRow) (schemas.Generated, error) {
 func (in *constoryInput) readTruth() error {
 	path := in.cmd.Diagnostic
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, "truth.jsonl")
+		path = filepath.Join(path, diagnosticTruth)
 	}
+	in.truthFile = path
 	in.truth = map[string]schemas.Diagnostic{}
 	for d, err := range pipeline.ReadLines[schemas.Diagnostic](path) {
 		if err != nil {
@@ -718,6 +720,8 @@ func (in *constoryInput) calibrate(files []string, r *scoring.Resampling) (out [
 		return nil, &codedError{code: exitInput, err: fmt.Errorf("none of the judged stories is of the diagnostic set %s", in.cmd.Diagnostic)}
 	}
 	by := map[string][]scoring.DiagnosticCounts{}
+	together := map[string]*scoring.DiagnosticCounts{} // by story
+	var stories []string
 	read := map[[2]string]bool{}
 	var names []string
 	for _, path := range files {
@@ -746,15 +750,24 @@ func (in *constoryInput) calibrate(files []string, r *scoring.Resampling) (out [
 				names = append(names, m.Annotator)
 			}
 			by[m.Annotator] = append(by[m.Annotator], n)
+			if t := together[m.StoryID]; t != nil {
+				t.Add(n)
+			} else {
+				together[m.StoryID] = &n
+				stories = append(stories, m.StoryID)
+			}
 		}
 	}
 	slices.Sort(names)
-	var all []scoring.DiagnosticCounts
 	for _, n := range names {
 		out = append(out, scoring.Calibrate("person "+n, 1, by[n], r))
-		all = append(all, by[n]...)
 	}
 	if len(names) > 1 {
+		slices.Sort(stories)
+		var all []scoring.DiagnosticCounts
+		for _, id := range stories {
+			all = append(all, *together[id])
+		}
 		out = append(out, scoring.Calibrate(fmt.Sprintf("people (mean of %d)", len(names)), len(names), all, r))
 	}
 	return out, nil

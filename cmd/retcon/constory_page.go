@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/schemas"
@@ -136,7 +137,11 @@ func heat(title string, c scoring.CategoryCorrelation) report.SVG {
 	var names []string
 	var cells [][]float64
 	for a, cat := range schemas.Categories {
-		names = append(names, cat.Name)
+		for _, p := range paperCategories {
+			if p.name == cat.Name {
+				names = append(names, p.title)
+			}
+		}
 		var row []float64
 		for b := range schemas.Categories {
 			row = append(row, float64(c.BinaryAll[a][b]))
@@ -149,7 +154,7 @@ func heat(title string, c scoring.CategoryCorrelation) report.SVG {
 func placePlot(title string, p scoring.Positions) report.SVG {
 	var rows []report.Stretch
 	for _, name := range scoring.PositionSubtypes {
-		s := report.Stretch{Label: subtypeTitle(name), From: math.NaN(), To: math.NaN()}
+		s := report.Stretch{Label: strings.TrimSuffix(subtypeTitle(name), " contradictions"), From: math.NaN(), To: math.NaN()}
 		for _, r := range p.Located {
 			if r.Subtype == name {
 				s.From, s.To = float64(r.Fact), float64(r.Contra)
