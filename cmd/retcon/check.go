@@ -40,6 +40,10 @@ type checkCmd struct {
 	Files string   `name:"reports" help:"Also write each story's report as a JSON file of its own into this folder." placeholder:"DIR"`
 	Limit int      `help:"Judge so many stories; 0 for all." default:"0"`
 
+	Import   bool   `help:"PATHs are tables that another checker judged, with the published 19 columns (or its cells, with --stories): their quotes are anchored and nothing is asked."`
+	Stories  string `help:"With --import: the stories (JSON Lines with id and generated_story) of tables that do not hold them." placeholder:"FILE"`
+	Examples string `help:"With --import: the examples of the other checker's prompt, a JSON list of texts, so that copies of them are told apart." placeholder:"FILE"`
+
 	Model    string `help:"The model that judges: a name of the recipe's table, or any name the server knows. Without one the offline rules judge, which know a few attributes of two categories." placeholder:"NAME"`
 	Engine   string `help:"Who answers: rules, openai (any compatible server, address and key from OPENAI_BASE_URL and OPENAI_API_KEY), batch or replay. Default: openai with --model, else rules." default:"" enum:",rules,openai,batch,replay"`
 	Protocol string `help:"staged (extract, compare two by two, argue) or reference (one question a category). Default: staged with a model; the rules have one form only." default:"" enum:",staged,reference"`
@@ -68,6 +72,7 @@ passages at exact places.
   retcon check --model o4-mini --protocol reference --plan generated.jsonl
   retcon check --model o4-mini --samples 3 --work judged --html pages generated.jsonl
   retcon check --model o4-mini --samples 3 --work judged --reparse generated.jsonl
+  retcon check --import --html pages judge_results.csv
 
 Answers are kept in WORK/answers.db, so that the same command goes on where it
 stopped, by story and category, and asks nothing twice. WORK/60-check holds
@@ -99,6 +104,12 @@ func (cmd *checkCmd) Run(e *env) error {
 	files, plain, err := checkFiles(cmd.Paths)
 	if err != nil {
 		return err
+	}
+	if cmd.Import {
+		return cmd.importAll(e, files)
+	}
+	if cmd.Stories != "" || cmd.Examples != "" {
+		return usagef("--stories and --examples go with --import")
 	}
 	engine, err := cmd.engine()
 	if err != nil {
@@ -233,29 +244,11 @@ type judged struct {
 }
 
 // all judges the stories of files and publishes what was found.
-func (r *checkRun) all(files []string) (err error) {
-	r.skipped, r.bounds = map[string]int{}, map[string]int{}
-	if r.ws != nil {
-		if err = r.begin(); err != nil {
-			return err
-		}
-		defer r.out.Discard()
+func (r *checkRun) all(files []string) error {
+	if err := r.open(); err != nil {
+		return err
 	}
-	if r.HTML != "" {
-		if r.pages, err = newCheckPages(r.HTML, "Contradictions"); err != nil {
-			return err
-		}
-		defer r.pages.discard()
-	}
-	skip := func(id, reason string) {
-		r.skipped[reason]++
-		if r.out != nil {
-			// An id that is no id of ours still says which row it was.
-			if err := r.out.Drop(schemas.Dropped{ID: id, Stage: r.step.Name, Reason: reason, Detail: "the row holds no story to judge"}); err != nil {
-				r.log.Warn("a row without a story could not be noted", "error", err)
-			}
-		}
-	}
+	defer r.discard()
 	one := func(ctx context.Context, c checked) (judged, error) {
 		pass := transform.NewPass(0, r.step.Name, c.ID, r.Client, r.log)
 		res, _, pending, err := transform.Apply(ctx, r.step, pass, c.Text)
@@ -274,7 +267,7 @@ func (r *checkRun) all(files []string) (err error) {
 	}
 	tick, end := r.track("check", 0, r.spent)
 	defer end()
-	for j, err := range pipeline.Map(r.ctx, workers, checkTexts(files, r.Limit, skip), one) {
+	for j, err := range pipeline.Map(r.ctx, workers, checkTexts(files, r.Limit, r.skip), one) {
 		if err != nil {
 			return err
 		}
@@ -307,6 +300,11 @@ func (r *checkRun) all(files []string) (err error) {
 		}
 		r.log.Warn("some answers are not kept, or the questions changed with what is read of the answers before them", "categories", r.pending)
 	}
+	return r.finish(files)
+}
+
+// finish publishes what was judged and prints the run.
+func (r *checkRun) finish(files []string) error {
 	if r.tally.stories == 0 {
 		return inputError(strings.Join(r.Paths, ", "), fmt.Errorf("there is no story to judge%s", skippedNote(r.skipped)))
 	}
@@ -317,6 +315,42 @@ func (r *checkRun) all(files []string) (err error) {
 		return nil
 	}
 	return r.tally.table(r.skipped).Write(r.stdout, report.Text)
+}
+
+// open begins whatever the run writes.
+func (r *checkRun) open() (err error) {
+	r.skipped, r.bounds = map[string]int{}, map[string]int{}
+	if r.ws != nil {
+		if err = r.begin(); err != nil {
+			return err
+		}
+	}
+	if r.HTML != "" {
+		r.pages, err = newCheckPages(r.HTML, "Contradictions")
+	}
+	return err
+}
+
+// discard removes what was not published.
+func (r *checkRun) discard() {
+	if r.out != nil {
+		r.out.Discard()
+	}
+	if r.pages != nil {
+		r.pages.discard()
+	}
+}
+
+// skip notes a row without a story.
+func (r *checkRun) skip(id, reason string) {
+	r.skipped[reason]++
+	if r.out == nil {
+		return
+	}
+	// An id that is no id of ours still says which row it was.
+	if err := r.out.Drop(schemas.Dropped{ID: id, Stage: r.step.Name, Reason: reason, Detail: "the row holds no story to judge"}); err != nil {
+		r.log.Warn("a row without a story could not be noted", "error", err)
+	}
 }
 
 // begin starts the step's output.
@@ -440,7 +474,10 @@ func (r *checkRun) publish(files []string) error {
 	if err != nil {
 		return err
 	}
-	m.In, m.Counts, m.Usage = r.tally.stories, r.tally.counts(), r.usage()
+	m.In, m.Counts = r.tally.stories, r.tally.counts()
+	if r.asker != nil {
+		m.Usage = r.usage()
+	}
 	if r.pending > 0 {
 		m.State = schemas.StatePartial
 	}
@@ -475,7 +512,11 @@ func (r *checkRun) verdict() error {
 	case r.plain && t.anchored > 0:
 		return &codedError{code: exitFound, err: fmt.Errorf("%s: %s", what, contradictions(t.anchored))}
 	case r.plain && t.failed > 0, !r.plain && t.judged == 0:
-		return withHint(exitUnjudged, "--ask-again asks once more about what was refused, cut or failed",
+		hint := "--ask-again asks once more about what was refused, cut or failed"
+		if r.Import {
+			hint = ""
+		}
+		return withHint(exitUnjudged, hint,
 			fmt.Errorf("%s: %d answers could not be used, so that nothing can be said about these categories: %s", what, t.failed, strings.Join(t.failures(), ", ")))
 	case t.failed > 0:
 		r.log.Warn("not everything was judged", "answers", t.failed, "why", strings.Join(t.failures(), ", "))
