@@ -401,7 +401,7 @@ func (cmd *generateCmd) prompts() iter.Seq2[schemas.Prompt, error] {
 		return releaseRows[schemas.Prompt](cmd.Data, "prompt", promptConfig)
 	}
 	return func(yield func(schemas.Prompt, error) bool) {
-		path, err := inputFile(cmd.In, "prompts.jsonl", "*-prompts/records.jsonl", "records.jsonl")
+		path, err := inputFile(cmd.In, promptsDir+"/"+pipeline.RecordsFile, pipeline.RecordsFile, "prompts.jsonl")
 		if err != nil {
 			yield(schemas.Prompt{}, err)
 			return
