@@ -3,14 +3,21 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
@@ -22,6 +29,7 @@ import (
 
 type reviewCmd struct {
 	Export reviewExportCmd `cmd:"" help:"Write the items that people are to judge, as JSON Lines, CSV or tasks of Label Studio."`
+	Serve  reviewServeCmd  `cmd:"" help:"Ask the items on a page on this machine."`
 	Import reviewImportCmd `cmd:"" help:"Read votes in any of these formats and write them as JSON Lines."`
 	Status reviewStatusCmd `cmd:"" help:"What the votes decide so far: items, agreement, annotators."`
 	Labels reviewLabelsCmd `cmd:"" help:"Print the labelling interface for Label Studio."`
@@ -72,9 +80,18 @@ interface with ` + "`retcon review labels`" + `.
 }
 
 func (cmd *reviewExportCmd) Run(e *env) error {
-	rev, drafts, err := cmd.panel(e)
+	items, err := cmd.items(e, cmd.Gates, cmd.Limit)
 	if err != nil {
 		return err
+	}
+	return writeTo(e, cmd.Out, func(w io.Writer) error { return review.Write(w, cmd.Format, items) })
+}
+
+// items makes the questions that the votes have not decided yet, and gates.
+func (f reviewFlags) items(e *env, wanted, limit int) ([]review.Item, error) {
+	rev, drafts, err := f.panel(e)
+	if err != nil {
+		return nil, err
 	}
 	var items, gates []review.Item
 	for _, d := range drafts {
@@ -92,16 +109,64 @@ func (cmd *reviewExportCmd) Run(e *env) error {
 	byID := func(a, b review.Item) int { return cmp.Compare(a.ExampleID, b.ExampleID) }
 	slices.SortFunc(items, byID)
 	slices.SortFunc(gates, byID)
-	if cmd.Limit > 0 {
-		items = items[:min(cmd.Limit, len(items))]
+	if limit > 0 {
+		items = items[:min(limit, len(items))]
 	}
-	if len(gates) < cmd.Gates {
-		e.log.Warn("fewer gate questions than asked for", "wanted", cmd.Gates, "got", len(gates))
+	if len(gates) < wanted {
+		e.log.Warn("fewer gate questions than asked for", "wanted", wanted, "got", len(gates))
 	}
-	items = append(items, gates[:min(cmd.Gates, len(gates))]...)
+	items = append(items, gates[:min(wanted, len(gates))]...)
 	slices.SortFunc(items, byID)
 	e.log.Info("items to judge", "items", len(items))
-	return writeTo(e, cmd.Out, func(w io.Writer) error { return review.Write(w, cmd.Format, items) })
+	return items, nil
+}
+
+type reviewServeCmd struct {
+	reviewFlags
+	Gates int    `help:"Source stories with the same claim to put among the items: questions whose right answer is \"not valid\"." default:"0"`
+	Limit int    `help:"At most so many items; 0 = all." default:"0"`
+	Port  int    `help:"Port on this machine; 0 = a free one." default:"0"`
+	DB    string `name:"db" help:"File of the answers. Default: review.db in the workspace." placeholder:"FILE"`
+}
+
+func (*reviewServeCmd) Help() string {
+	return `Asks the items on a page on this machine, for anybody who sits at it; answers
+are kept one by one. Ctrl-C ends it. The file of answers is itself a file of
+votes:
+
+  retcon review serve --work w --gates 5
+  retcon release --work w --votes w/review.db --out R`
+}
+
+func (cmd *reviewServeCmd) Run(e *env) error {
+	items, err := cmd.items(e, cmd.Gates, cmd.Limit)
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		return withHint(exitInput, "", errors.New("there is nothing to judge"))
+	}
+	store, err := review.OpenStore(e.ctx, cmp.Or(cmd.DB, filepath.Join(cmd.Work, "review.db")))
+	if err != nil {
+		return withHint(exitInput, "name another file with --db", err)
+	}
+	defer store.Close()
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(cmd.Port)))
+	if err != nil {
+		return withHint(exitUsage, "name another --port", err)
+	}
+	server := &http.Server{Handler: review.NewServer(items, store, e.log).Handler(), ReadHeaderTimeout: 10 * time.Second}
+	fmt.Fprintf(e.stdout, "http://%s/ asks %d items; Ctrl-C ends it\n", l.Addr(), len(items))
+	go func() {
+		for !pipeline.Draining(e.ctx) && e.ctx.Err() == nil {
+			time.Sleep(100 * time.Millisecond)
+		}
+		_ = server.Shutdown(context.WithoutCancel(e.ctx))
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 type reviewImportCmd struct {
@@ -142,15 +207,34 @@ func readVotes(e *env, files []string) ([]schemas.Vote, error) {
 		if err != nil {
 			return nil, &fetch.Error{Op: "open", Name: name, Kind: fetch.Input, Err: err}
 		}
-		got, format, err := review.ReadVotes(name, f)
+		got, format, err := readVotesFile(e, name, f)
 		f.Close()
 		if err != nil {
 			return nil, withHint(exitInput, "votes are JSON Lines (schemas/FORMAT.md), a CSV with example_id, annotator and valid, or an export of Label Studio", err)
 		}
-		e.log.Info("votes read", "file", name, "format", format, "votes", len(got))
+		e.log.Debug("votes read", "file", name, "format", format, "votes", len(got))
 		votes = append(votes, got...)
 	}
 	return votes, nil
+}
+
+// readVotesFile reads one file, which may be the store of `retcon review serve`.
+func readVotesFile(e *env, name string, f *os.File) ([]schemas.Vote, string, error) {
+	head := make([]byte, len(review.StoreMagic))
+	n, _ := io.ReadFull(f, head)
+	if string(head[:n]) != review.StoreMagic {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return review.ReadVotes(name, io.MultiReader(bytes.NewReader(head[:n]), f)) // a pipe
+		}
+		return review.ReadVotes(name, f)
+	}
+	store, err := review.OpenStore(e.ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	defer store.Close()
+	votes, err := store.Votes(e.ctx)
+	return votes, "sqlite", err
 }
 
 type reviewStatusCmd struct {

@@ -6,11 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"iter"
-	"os"
 
-	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/review"
 	"github.com/retcon-bench/retcon/schemas"
@@ -176,29 +173,24 @@ func (r *reviewer) annotations(out *pipeline.Output, recipe schemas.Recipe) erro
 	return nil
 }
 
-// votesInput names the files of votes as inputs of the splits step.
+// votesInput names the votes as an input of the splits step: by what they say, in
+// whatever format, since the file of a running `retcon review serve` is not all
+// there is of it.
 func (c *chain) votesInput() ([]schemas.NamedHash, error) {
-	var in []schemas.NamedHash
-	for _, name := range c.votes {
-		sum, err := sumFile(name)
-		if err != nil {
+	if len(c.votes) == 0 {
+		return nil, nil
+	}
+	votes, err := readVotes(c.env, c.votes)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	var line []byte
+	for _, v := range votes {
+		if line, err = schemas.AppendLine(line[:0], v); err != nil {
 			return nil, err
 		}
-		in = append(in, schemas.NamedHash{Name: "votes", SHA256: sum})
+		h.Write(line)
 	}
-	return in, nil
-}
-
-// sumFile is the SHA-256 of a file, in hex.
-func sumFile(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", &fetch.Error{Op: "open", Name: name, Kind: fetch.Input, Err: err}
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", &fetch.Error{Op: "read", Name: name, Kind: fetch.Input, Err: err}
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return []schemas.NamedHash{{Name: "votes", SHA256: hex.EncodeToString(h.Sum(nil))}}, nil
 }

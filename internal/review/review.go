@@ -9,6 +9,8 @@
 //     or the tasks of Label Studio, for which [LabelConfig] is the interface.
 //  3. [ReadVotes] takes answers back from each of the three, told apart by their
 //     content.
+//  4. [Server] asks the same on a page of its own and keeps the answers in a
+//     [Store].
 //
 // What the votes decide is arithmetic of package scoring; what becomes of a
 // draft is the command's to say.
