@@ -159,7 +159,13 @@ func DecodeLogProbs(raw json.RawMessage, storyBytes int) (toks []TokenLogProb, t
 			return nil, 0, fmt.Errorf("log-probabilities: token %d of %d bytes at byte %d of a story of %d", i, n, at, storyBytes)
 		}
 		t := TokenLogProb{Start: at, End: at + n, LogProb: float64(c.LogProb[i]) / float64(c.Scale), Top: make([]float64, len(c.Top[i]))}
+		if c.LogProb[i] > 0 {
+			return nil, 0, fmt.Errorf("log-probabilities: token %d is more than certain", i)
+		}
 		for k, v := range c.Top[i] {
+			if v > 0 || k > 0 && v > c.Top[i][k-1] {
+				return nil, 0, fmt.Errorf("log-probabilities: alternatives of token %d are not in order of probability", i)
+			}
 			t.Top[k] = float64(v) / float64(c.Scale)
 		}
 		toks[i] = t

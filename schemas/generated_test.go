@@ -49,7 +49,8 @@ func TestLogProbs(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{"format":2}`, `{"format":1,"scale":1,"lengths":[9],"logprobs":[],"top":[]}`, `{"format":1,"scale":1,"lengths":[-1,10],"logprobs":[0,0],"top":[[],[]]}`,
-		`{"format":1,"scale":0,"lengths":[9],"logprobs":[0],"top":[[]]}`, `[]`} {
+		`{"format":1,"scale":0,"lengths":[9],"logprobs":[0],"top":[[]]}`, `[]`,
+		`{"format":1,"scale":1,"lengths":[9],"logprobs":[1],"top":[[]]}`, `{"format":1,"scale":1,"lengths":[9],"logprobs":[0],"top":[[-2,-1]]}`} {
 		if _, _, err := DecodeLogProbs([]byte(bad), 9); err == nil {
 			t.Errorf("DecodeLogProbs took %s", bad)
 		}
@@ -94,4 +95,24 @@ func TestDiagnosticCheck(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
+}
+
+// What is read is written again the same.
+func FuzzDecodeLogProbs(f *testing.F) {
+	f.Add([]byte(`{"format":1,"top_k":2,"scale":100000,"lengths":[3,1,5],"logprobs":[-12346,-999900000,0],"top":[[-12346,-250000],[-1,-1400000],[]]}`), 9)
+	f.Add([]byte(`{"format":1,"top_k":0,"scale":100000,"lengths":[],"logprobs":[],"top":[]}`), 0)
+	f.Add([]byte(`{"format":1,"scale":-1,"lengths":[9223372036854775807,1],"logprobs":[0,0],"top":[[],[]]}`), 2)
+	f.Fuzz(func(t *testing.T, raw []byte, n int) {
+		toks, topK, err := DecodeLogProbs(raw, n)
+		if err != nil || len(toks) > 0 && toks[0].LogProb < -1e6 {
+			return
+		}
+		again, err := EncodeLogProbs(toks, topK)
+		if err != nil {
+			t.Fatalf("%s was read and cannot be written: %v", raw, err)
+		}
+		if _, _, err := DecodeLogProbs(again, n); err != nil {
+			t.Fatalf("%s became %s: %v", raw, again, err)
+		}
+	})
 }

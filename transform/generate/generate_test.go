@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -272,4 +273,25 @@ func TestDraw(t *testing.T) {
 	if len(Draw(ids, 0, 1)) != 6 || len(Draw(ids, 9, 1)) != 6 {
 		t.Error("0 and more than there are should mean all")
 	}
+}
+
+// A server may send anything; what is kept covers the story.
+func FuzzLogProbs(f *testing.F) {
+	f.Add([]byte(`{"content":[{"token":"It","logprob":-1,"top_logprobs":[{"logprob":-1},{"logprob":-2}]},{"token":" fell.","logprob":-0.5,"bytes":[32,102,101,108,108,46]}]}`), "It fell.")
+	f.Add([]byte(`{"content":[{"token":"a\r\n","logprob":-9999},{"token":"b","logprob":0.1}]}`), "a\r\nb")
+	f.Add([]byte(`{"content":[{"token":"x","logprob":null,"bytes":[-1]}]}`), "x")
+	f.Fuzz(func(t *testing.T, server []byte, answer string) {
+		story := text.Trim(text.Freeze(answer))
+		if !utf8.ValidString(answer) || story == "" {
+			return
+		}
+		raw, err := LogProbs(server, answer, story, 2)
+		if err != nil {
+			return
+		}
+		g := schemas.Generated{GeneratedStory: &story, LogProbs: raw}
+		if _, err := g.Tokens(); err != nil {
+			t.Fatalf("of %s and %q: %v", server, answer, err)
+		}
+	})
 }
