@@ -90,3 +90,34 @@ func TestClaimSheet(t *testing.T) {
 		}
 	}
 }
+
+// FuzzSheets: no sheet breaks the readers, and what they take is a record that
+// the scorer takes.
+func FuzzSheets(f *testing.F) {
+	for _, s := range []string{
+		"example_id,text_hash,has_error,error_lines,contradicted_lines\na,h,yes,\"x\ny\",z\n", "\ufeffexample_id;text_hash;has_error;error_lines;contradicted_lines\na;h;no;;\n",
+		"claim_id,text_hash,valid,kind,minutes\na,h,no,genre,3\nb,h,?,,\n", "claim_id\ttext_hash\tvalid\tkind\n\"", "", "PK\x03\x04", "a,\"",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		preds, err := ReadHumanSheet(bytes.NewReader(b), "s.csv", "ann")
+		for i := range preds {
+			if bad := CheckPrediction(&preds[i]); bad != nil {
+				t.Errorf("%+v: %v", preds[i], bad)
+			}
+		}
+		if err != nil && !strings.Contains(err.Error(), "s.csv") {
+			t.Errorf("the error does not name the file: %v", err)
+		}
+		votes, err := ReadClaimSheet(bytes.NewReader(b), "s.csv", "ann")
+		for _, v := range votes {
+			if v.ExampleID == "" || !(v.Seconds >= 0) || v.Kind != "" && (v.Valid == nil || *v.Valid) {
+				t.Errorf("%+v", v)
+			}
+		}
+		if err != nil && !strings.Contains(err.Error(), "s.csv") {
+			t.Errorf("the error does not name the file: %v", err)
+		}
+	})
+}

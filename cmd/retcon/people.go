@@ -307,10 +307,7 @@ func peopleTable(rep *scoring.PeopleReport) *report.Table {
 func auditTables(rep *scoring.AuditReport) []*report.Table {
 	e3 := &report.Table{Title: "re-review of errors claimed in originals", Columns: []string{"model", "prompt", "claims", "reviewed", "accepted", "rate"}}
 	kinds := &report.Table{Title: "mistakes behind rejected claims", Columns: []string{"model", "prompt"}}
-	for _, k := range schemas.ErrorKinds {
-		kinds.Columns = append(kinds.Columns, k)
-	}
-	kinds.Columns = append(kinds.Columns, "no majority")
+	kinds.Columns = append(append(kinds.Columns, schemas.ErrorKinds...), "no majority")
 	for _, r := range rep.Rows {
 		e3.Add(r.Model, r.Prompt, r.Claims, r.Reviewed, r.Accepted, r.Rate.Value)
 		row := []any{r.Model, r.Prompt}

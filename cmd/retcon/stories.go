@@ -57,6 +57,14 @@ type storyLine struct {
 	Error       *string         `json:"generation_error"`
 }
 
+// id is the field id, which may be a number.
+func (l *storyLine) id() string {
+	if id := strings.Trim(string(l.ID), `"`); id != "null" {
+		return id
+	}
+	return ""
+}
+
 func (l *storyLine) given() (g given, err error) {
 	var story string
 	switch {
@@ -66,12 +74,8 @@ func (l *storyLine) given() (g given, err error) {
 			return g, fmt.Errorf("generated_story: %w", err)
 		}
 		g.task, g.system = l.TaskType, l.ModelName
-		if g.system == "" {
-			return g, errors.New("a generated story without model_name")
-		}
-		g.ID = l.GeneratedID
-		if id := strings.Trim(string(l.ID), `"`); g.ID == "" && id != "" && id != "null" {
-			g.ID = l.TaskType + "/" + l.ModelName + "/" + id
+		if g.ID = l.GeneratedID; g.ID == "" && l.id() != "" {
+			g.ID = l.TaskType + "/" + l.ModelName + "/" + l.id() // one a prompt, task and model
 		}
 		switch {
 		case s == nil || strings.TrimSpace(*s) == "":
@@ -90,6 +94,9 @@ func (l *storyLine) given() (g given, err error) {
 		g.ID, story = l.ExampleID, *l.Story
 	default:
 		return g, errors.New("neither a story (story_id, text), a generated story (generated_id, generated_story) nor a row (example_id, story)")
+	}
+	if g.ID == "" {
+		g.ID = l.id()
 	}
 	if g.ID == "" {
 		return g, errors.New("a text without an id")

@@ -423,3 +423,39 @@ func TestLexicalPairs(t *testing.T) {
 		}
 	}
 }
+
+// FuzzPairs: no answer of a server and no file of scores breaks the readers,
+// and what they take are probabilities.
+func FuzzPairs(f *testing.F) {
+	for _, s := range []string{
+		`[[{"label":"contradiction","score":0.9},{"label":"neutral","score":0.1}],[{"label":"LABEL_2","score":1}]]`,
+		`[{"label":"entailment","score":0.5},{"label":"neutral","score":0.5}]`, `[[null],[{}]]`, `[[],[]]`, `{"error":"x"}`, `null`,
+		`{"example_id":"a","i":0,"j":2,"entailment":0,"neutral":0.5,"contradiction":0.5}`,
+	} {
+		f.Add([]byte(s))
+	}
+	server, err := NewPairServer(context.Background(), PairServerConfig{URL: "http://127.0.0.1:1/x", Labels: []string{"contradiction", "neutral", "entailment"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if scores, err := server.parse(b, 2); err == nil && len(scores) != 2 {
+			t.Errorf("%d scores of 2 pairs", len(scores))
+		} else if err == nil {
+			for _, s := range scores {
+				if s.check() != nil {
+					t.Errorf("%+v: %v", s, s.check())
+				}
+			}
+		}
+		if file, err := ReadPairScores(bytes.NewReader(b), "s.jsonl", "x"); err == nil {
+			for _, text := range file.texts {
+				for _, p := range text.pairs {
+					if p.score.check() != nil || p.i >= p.j {
+						t.Errorf("%+v", p)
+					}
+				}
+			}
+		}
+	})
+}
