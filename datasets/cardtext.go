@@ -398,7 +398,7 @@ func (c *cardWriter) limits() {
 	}
 	c.printf("- Originals count as consistent because they were published, not because somebody proved it.\n")
 	if len(m.Corpora) > 0 {
-		c.printf("- The sources are %d corpora, mostly older tales in %s; other genres and times are not covered.\n", len(m.Corpora), strings.Join(languages(c.rows), ", "))
+		c.printf("- The sources are %s, mostly older tales in %s; other genres and times are not covered.\n", count(len(m.Corpora), "corpus", "corpora"), strings.Join(languages(c.rows), ", "))
 	}
 	c.printf("- Famous sources stand in most training sets. A model may notice a change because it knows the text, not because it reads.\n")
 	for _, n := range m.Notes {
@@ -484,4 +484,12 @@ func writeLicence(w io.Writer, in sidecarInput) error {
 	fmt.Fprintf(&b, "\nFor evaluation only: this is a request, not a term of the licences above.\nCanary: %s\n", in.Canary)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// count writes a number with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "one " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -48,12 +48,14 @@ func (f storeFlags) open(ctx context.Context, readOnly bool) (*store.Store, erro
 
 type llmExportCmd struct {
 	storeFlags
-	Out      string `help:"File to write." default:"requests.jsonl" placeholder:"FILE"`
+	Out      string `help:"File to write; where the round has several parts, they are numbered before the ending." default:"requests.jsonl" placeholder:"FILE"`
 	MaxLines int    `help:"Requests a part, at most; 0 = the usual services' limit." default:"0"`
 }
 
 func (*llmExportCmd) Help() string {
-	return `After a command that stopped with exit code 5:
+	return `A round that fits one file of the service is that file; a larger one, or one of
+several models, becomes FILE-001.jsonl, FILE-002.jsonl and so on. What was
+written is printed. After a command that stopped with exit code 5:
 
   retcon llm export --work w --out requests.jsonl`
 }
@@ -79,10 +81,31 @@ func (cmd *llmExportCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	// The round once: whole, or in parts.
+	switch {
+	case len(parts) == 1:
+		if err := os.Remove(parts[0]); err != nil {
+			return err
+		}
+		parts[0] = cmd.Out
+	case !sameFile(cmd.Out, src):
+		if err := os.Remove(cmd.Out); err != nil {
+			return err
+		}
+	}
 	for _, p := range parts {
 		fmt.Fprintln(e.stdout, p)
 	}
 	return nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 type llmImportCmd struct {
@@ -91,8 +114,18 @@ type llmImportCmd struct {
 }
 
 func (*llmImportCmd) Help() string {
-	return `Joins answers by custom_id. Lines that are unknown, repeated or broken are
-counted, never silently dropped; run the command that asked again afterwards.
+	return `Reads the output and error files of the OpenAI Batch format: a line of JSON an
+answer, with custom_id, response (status_code, and the body of a chat completion)
+and error. The least that is read:
+
+  {"custom_id": "8d0f...", "response": {"status_code": 200, "body": {"choices":
+    [{"message": {"content": "The answer."}, "finish_reason": "stop"}]}}, "error": null}
+
+A refusal, an answer cut off at max_tokens (finish_reason length), an empty one
+and an error line are kept as such, not as answers: the item goes on without,
+or is set aside with that as its reason; --ask-again asks once more. Answers are
+joined by custom_id. Lines that are unknown, repeated or broken are counted,
+never silently dropped. Run the command that asked again afterwards.
 
   retcon llm import --work w output.jsonl errors.jsonl`
 }

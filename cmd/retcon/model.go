@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/retcon-bench/retcon/internal/llm"
@@ -192,7 +193,10 @@ func (a *asker) settle(e *env, path string, pending int, partial bool) error {
 			return err
 		}
 		return errPlanned
-	case pending == 0 || partial:
+	case pending == 0:
+		return nil
+	case partial:
+		e.log.Warn("published without the answers that are missing", "waiting", pending, "requests", a.waiting())
 		return nil
 	case a.batch == nil: // a server that failed again and again leaves its question open
 		return withHint(exitDisk, "answers so far are kept; run the same command again when the server is well, or with --partial to go on without them",
@@ -209,8 +213,22 @@ func (a *asker) settle(e *env, path string, pending int, partial bool) error {
 	for _, u := range unused {
 		e.log.Warn("stored answers of no use: " + u)
 	}
-	return withHint(exitPending, fmt.Sprintf("have %s answered (OpenAI Batch format), then: retcon llm import --answers %s ANSWERS... and the same command again", path, filepath.Join(filepath.Dir(path), pipeline.AnswersFile)),
-		fmt.Errorf("%d requests wait for answers; they are in %s", n, path))
+	work := filepath.Dir(path)
+	return withHint(exitPending, fmt.Sprintf("have that file answered (OpenAI Batch format; retcon llm export --work %s copies it, cut into parts where it is large), "+
+		"then: retcon llm import --work %s ANSWERS... and the same command again", work, work),
+		fmt.Errorf("%d requests wait for answers (%s); they are in %s", n, a.waiting(), path))
+}
+
+// waiting counts the open requests of a batch by stage, for people.
+func (a *asker) waiting() string {
+	if a.batch == nil {
+		return ""
+	}
+	var out []string
+	for _, s := range a.batch.Stages() {
+		out = append(out, fmt.Sprintf("%s %d", s.Stage, s.Requests))
+	}
+	return strings.Join(out, ", ")
 }
 
 func (a *asker) printPlan(e *env) error {

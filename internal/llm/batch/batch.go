@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,6 +125,27 @@ func (e *Engine) Len() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.lines)
+}
+
+// StageCount is how many requests a stage has written down.
+type StageCount struct {
+	Stage    string
+	Requests int
+}
+
+// Stages counts the requests written down by stage, in the order of their names.
+func (e *Engine) Stages() []StageCount {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := map[string]int{}
+	for _, l := range e.lines {
+		n[l.rec.Stage]++
+	}
+	var out []StageCount
+	for _, s := range slices.Sorted(maps.Keys(n)) {
+		out = append(out, StageCount{s, n[s]})
+	}
+	return out
 }
 
 // WriteRequests writes the round to path, which appears whole, tells the
