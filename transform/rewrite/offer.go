@@ -81,7 +81,9 @@ func (r *reading) offers(quote int) map[string]*offer {
 		if ok1 && ok2 && len(begin.text)+len(end.text) < len(r.text)*2/3 {
 			o := &offer{fit: 0.8, opening: begin, ending: end}
 			if n := len(r.sents); n > 12 {
-				o.outline = r.outline(2, n/4, n*3/4)
+				o.outline = slices.DeleteFunc(r.outline(2, n/4, n*3/4), func(p piece) bool {
+					return strings.Contains(begin.text, p.text) || strings.Contains(end.text, p.text)
+				})
 			}
 			out[schemas.TaskCompletion] = o
 		}
@@ -183,8 +185,13 @@ func (r *reading) opening(l lengths) (piece, bool) {
 		return piece{}, false
 	}
 	sum, last := 0, -1
+	seen := map[string]bool{}
 	for i := first; i < len(r.sents); i++ {
 		s := r.sents[i]
+		if seen[r.of(s)] { // a refrain: verse, or a tale told to be joined in
+			return piece{}, false
+		}
+		seen[r.of(s)] = true
 		if i > first && !r.adjoin(i-1, i) || !plain(r.of(s)) {
 			break
 		}
@@ -285,7 +292,7 @@ func (r *reading) plot(n int) []piece {
 	first := -1
 	for i := range min(all, max(3, all/8)) {
 		t := r.of(r.sents[i])
-		if r.fitness(r.sents[i]) > 0 && !leans(drop(t), r.zh) && !backward(t) || formula.MatchString(t) && r.sents[i].words <= 45 && plain(t) && ends(t) && !spoken(t) {
+		if r.fitness(r.sents[i]) > 0 && !leans(drop(t), r.zh) && !backward(t) || formula.MatchString(t) && !backward(t) && r.sents[i].words <= 45 && plain(t) && ends(t) && !spoken(t) {
 			first = i
 			break
 		}

@@ -47,6 +47,7 @@ var (
 		mr mrs miss ms dr sir st madam lord lady king queen god heaven lord's monday tuesday wednesday thursday friday saturday sunday
 		january february march april may june july august september october november december christmas easter
 		chapter part book english french german spanish chinese american indian i'm i've i'll i'd it's that's don't didn't
+		christian christians christianity heathen pagan jew jewish master mistress majesty highness sire sir lord fairy devil
 		father mother brother sister son daughter uncle aunt grandmother grandfather
 		just some all every each another such many most more much only even still never always perhaps maybe soon later next
 		everyone everything nothing something someone nobody please thank thanks hello hey okay ok good great dear first last

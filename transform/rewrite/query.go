@@ -126,6 +126,24 @@ var (
 // targets finds every length that q asks for.
 func targets(q string) []target {
 	var out []target
+	start := 0
+	for line := range strings.Lines(q) { // a length stands on one line; most lines have none
+		out = append(out, targetsIn(line, start)...)
+		start += len(line)
+	}
+	return out
+}
+
+// targetsIn is targets of one line, which starts at byte start.
+func targetsIn(q string, start int) (out []target) {
+	defer func() {
+		for i := range out {
+			out[i].at.Start, out[i].at.End, out[i].bound = out[i].at.Start+start, out[i].at.End+start, out[i].bound+start
+		}
+	}()
+	if !strings.ContainsAny(q, "0123456789") && !strings.ContainsAny(q, "千万") || !holdsAny(strings.ToLower(q), []string{"word", "page", "character", "字"}) {
+		return nil
+	}
 	for _, m := range wordTarget.FindAllStringSubmatchIndex(q, -1) {
 		if m[0] > 0 && (q[m[0]-1] == '.' || q[m[0]-1] >= '0' && q[m[0]-1] <= '9') {
 			continue
