@@ -46,8 +46,11 @@ const (
 	leastWords     = 100
 	leastOutlined  = 220
 	leastCompleted = 260
-	leastBeats     = 5
-	mostBeats      = 10
+	// Ten sentences are no outline of a book, nor do its first and last lines
+	// say much of each other: of longer texts the rules use the beginning alone.
+	mostOutlined = 12_000
+	leastBeats   = 5
+	mostBeats    = 10
 )
 
 // offers says which tasks a story can be made into. quote bounds the words of
@@ -64,6 +67,9 @@ func (r *reading) offers(quote int) map[string]*offer {
 	l.max = min(l.max, r.words*2/5) // more would give the story away
 	if p, ok := r.opening(l); ok && !r.summary() {
 		out[schemas.TaskContinuation] = &offer{fit: 0.8, opening: p}
+	}
+	if r.words > mostOutlined {
+		return out
 	}
 	if r.words >= leastOutlined || r.summary() {
 		n := min(mostBeats, max(leastBeats+1, r.words/120))

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/text"
@@ -82,7 +84,7 @@ func (w *work) craft(ph phrases, fill map[string]string, used *[]piece) []string
 	visible := fill["premise"] + fill["opening"] + fill["outline"] + fill["ending"]
 	known := people[:0:0]
 	for _, f := range people { // only those whom the prompt's reader has met
-		if strings.Contains(strings.ToLower(visible), strings.ToLower(strings.TrimPrefix(f.name, "the "))) {
+		if holdsWord(visible, strings.TrimPrefix(f.name, "the ")) {
 			known = append(known, f)
 		}
 	}
@@ -101,7 +103,7 @@ func (w *work) craft(ph phrases, fill map[string]string, used *[]piece) []string
 		out = append(out, expand(pick(w.rand, ph.one), fill))
 		*used = append(*used, quote("character", known[0]))
 	case choice == 2 && len(ph.where) > 0:
-		if f, ok := w.r.place(); ok && strings.Contains(strings.ToLower(visible), strings.TrimPrefix(f.name, "the ")) {
+		if f, ok := w.r.place(); ok && holdsWord(visible, strings.TrimPrefix(f.name, "the ")) {
 			fill["place"] = f.name
 			out = append(out, expand(pick(w.rand, ph.where), fill))
 			*used = append(*used, quote("setting", f))
@@ -114,6 +116,23 @@ func (w *work) craft(ph phrases, fill map[string]string, used *[]piece) []string
 		general = append(general, ph.craft[(first+step)%len(ph.craft)])
 	}
 	return append(general, out...)
+}
+
+// holdsWord reports whether name stands in s as words of its own.
+func holdsWord(s, name string) bool {
+	for from := 0; ; {
+		i := strings.Index(s[from:], name)
+		if i < 0 {
+			return false
+		}
+		i += from
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		after, _ := utf8.DecodeRuneInString(s[i+len(name):])
+		if !unicode.IsLetter(before) && !unicode.IsLetter(after) {
+			return true
+		}
+		from = i + len(name)
+	}
 }
 
 func pick(r *rand.Rand, list []string) string { return list[r.IntN(len(list))] }
