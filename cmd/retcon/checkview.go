@@ -231,7 +231,12 @@ func printCheck(w io.Writer, from checked, rep schemas.CheckReport) error {
 			aside++
 		}
 	}
-	fmt.Fprintf(&b, "%s: %d words, judged by %s (%s): %s\n", printable(from.where), rep.Words, rep.Judge, rep.Protocol, contradictions(n))
+	// Where most is written without blanks, each ideograph is a word.
+	words := rep.Words
+	if n := text.WordsCJK(from.Story); n > 2*words {
+		words = n
+	}
+	fmt.Fprintf(&b, "%s: %d words, judged by %s (%s): %s\n", printable(from.where), words, rep.Judge, rep.Protocol, contradictions(n))
 	line := func(e schemas.Evidence) int {
 		return 1 + from.lines + strings.Count(from.Story[:e.Spans[0].ByteStart], "\n")
 	}

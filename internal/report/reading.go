@@ -232,7 +232,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #111; background: #fff; max-
 h1 { margin-bottom: 0; font-size: 1.6rem; } .subtitle { color: #555; margin-top: .2rem; }
 h2 { margin-top: 1.6rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; font-size: 1.2rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; margin: .6rem 0; font-size: .88rem; }
-th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #eee; vertical-align: top; }
+caption { text-align: left; font-weight: 600; } th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #eee; vertical-align: top; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
 fieldset { border: 1px solid #ddd; border-radius: .4rem; display: inline-block; margin: 0 .6rem .6rem 0; padding: .2rem .7rem .4rem; vertical-align: top; }
 legend { color: #555; font-size: .85rem; } label { margin-right: .8rem; white-space: nowrap; }
