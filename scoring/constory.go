@@ -4,9 +4,9 @@ package scoring
 
 // ConStory-Bench (arXiv 2603.05890): what a checker's findings add up to.
 //
-// The way of a story: [ReadCheckCSV] or [ReadCheckJSONL] (or [NewCheckRow], for
-// a caller with another format; [CheckRowOf], for our own findings) makes a
-// [CheckRow]; [Measure] reduces it to a [CheckRecord], some hundred numbers
+// The way of a story: [ReadCheckCSV] or [ReadCheckJSONL] (or [CheckTable.Checks],
+// for a table in another format; [CheckRowOfReport], for our own checker's
+// reports) makes a [CheckRow]; [Measure] reduces it to a [CheckRecord], some hundred numbers
 // without the text, so that a run of any length fits; [CEDOf], [GRR],
 // [LengthOf], [CorrelateCategories] and [PositionsOf] are arithmetic on
 // records. [AuditPublished] holds the paper's tables against the definitions.

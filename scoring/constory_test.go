@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -82,6 +84,114 @@ func TestGRR(t *testing.T) {
 		if last := g.Models[2].Model; last != "C" {
 			t.Errorf("%s: last is %s, want C", c.name, last)
 		}
+	}
+}
+
+// Intervals of ranks are drawn over prompts, whatever the workers.
+func TestGRRInterval(t *testing.T) {
+	runs := []CheckRun{{Name: "A"}, {Name: "B"}, {Name: "alone"}}
+	for i := range 40 {
+		id := fmt.Sprint(i)
+		runs[0].Records = append(runs[0].Records, plainRecord(id, 1000, i%3))
+		runs[1].Records = append(runs[1].Records, plainRecord(id, 600, 0))
+	}
+	runs[2].Records = []CheckRecord{plainRecord("x", 10, 0)}
+	var first GRRTable
+	for i, workers := range []int{1, 3} {
+		g, err := GRR(runs, GRROptions{Resampling: &Resampling{N: 300, Seed: 5, Workers: workers}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, m := range g.Models {
+			iv := m.Interval
+			switch {
+			case m.Model == "alone":
+				if !math.IsNaN(iv.Low) {
+					t.Errorf("a model without a rank has the interval %+v", iv)
+				}
+			case iv.Low >= float64(m.GRR) || iv.High <= float64(m.GRR) || iv.Low < 1 || iv.High > 2 || iv.Method != "bootstrap by prompt" || iv.Groups != 40:
+				t.Errorf("%s: %v in %+v", m.Model, m.GRR, iv)
+			case i > 0 && *iv != *first.Models[k].Interval:
+				t.Errorf("%s: other workers, other interval", m.Model)
+			}
+		}
+		first = g
+	}
+	if b, err := json.Marshal(first.Models[0]); err != nil || !strings.Contains(string(b), `"interval":{"low":`) {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// The sums behind intervals give the figures themselves.
+func TestPearsonOfSums(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 30).Draw(t, "n")
+		x, y := make([]float64, n), make([]float64, n)
+		var s [6]float64
+		for i := range x {
+			x[i], y[i] = float64(rapid.IntRange(0, 12000).Draw(t, "x")), float64(rapid.IntRange(0, 5).Draw(t, "y"))
+			for k, v := range []float64{1, x[i], x[i] * x[i], y[i], y[i] * y[i], x[i] * y[i]} {
+				s[k] += v
+			}
+		}
+		want, got := pearson(x, y), pearsonOfSums(s[0], s[1], s[2], s[3], s[4], s[5])
+		if math.IsNaN(want) != math.IsNaN(got) && n > 2 && !math.IsNaN(want) && s[2]*s[0]-s[1]*s[1] > 1e-6*s[2]*s[0] {
+			t.Fatalf("%v, want %v", got, want)
+		}
+		if !math.IsNaN(want) && !math.IsNaN(got) && math.Abs(want-got) > 1e-6 {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	})
+}
+
+// The whole report: models by class and density, every figure with an interval.
+func TestSummariseConStory(t *testing.T) {
+	run := func(judge, model string, errors int) JudgedRun {
+		r := JudgedRun{Judge: judge, CheckRun: CheckRun{Name: model}}
+		for i := range 30 {
+			rec := plainRecord(fmt.Sprint(i), 4000+100*i, (errors+i)%3)
+			rec.Counts[Instances][7] = int32(i % 2)
+			rec.Counts[SubtypeFlags][7] = int32(i % 2)
+			rec.TaskType = schemas.TaskTypes[i%4]
+			rec.Positions = []FindingPosition{{Subtype: 0, RefFact: float64(i), RefContra: 50, Earlier: float64(i), Later: 60}}
+			r.Records = append(r.Records, rec)
+		}
+		return r
+	}
+	o := ConStoryOptions{Resampling: &Resampling{N: 100, Seed: 1}, Models: []ModelInfo{{"open one", "open", ""}, {"closed one", "closed", "F"}}}
+	sum, err := SummariseConStory([]JudgedRun{run("j2", "x", 0), run("j1", "unlisted", 0), run("j1", "open one", 1), run("j1", "closed one", 2)}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sum.Judges) != 2 || sum.Judges[0].Judge != "j1" || len(sum.Warnings) != 1 {
+		t.Fatalf("%d judges, %q", len(sum.Judges), sum.Warnings)
+	}
+	j := sum.Judges[0]
+	if j.Models[0].Name != "closed one" || j.Models[1].Name != "open one" || j.Models[2].Name != "unlisted" || j.Models[0].Family != "F" {
+		t.Errorf("order of models: %s, %s, %s", j.Models[0].Name, j.Models[1].Name, j.Models[2].Name)
+	}
+	m := j.Models[0]
+	within := func(name string, v Number, iv *Interval) {
+		t.Helper()
+		if iv == nil || !(iv.Low <= float64(v) && float64(v) <= iv.High && iv.Low < iv.High) {
+			t.Errorf("%s: %v in %+v", name, float64(v), iv)
+		}
+	}
+	within("CED", m.Reference().Overall.Mean, m.Reference().Overall.MeanInterval)
+	within("pooled", m.Of(SubtypeFlags, RowsJudged).ByCategory[0].Pooled, m.Of(SubtypeFlags, RowsJudged).ByCategory[0].PooledInterval)
+	within("r", m.Length.FlagsPerStory, m.Length.FlagsInterval)
+	within("fact", m.Positions.Seven[0].Fact, m.Positions.Seven[0].FactInterval)
+	within("later", m.Positions.Located[0].Gap, m.Positions.Located[0].GapInterval)
+	within("correlation", m.Correlation.BinaryAll[1][0], m.Correlation.BinaryIntervals[0][1])
+	within("GRR", j.Ranks[0].Models[0].GRR, j.Ranks[0].Models[0].Interval)
+	if len(j.Ranks) != 3 || !j.Ranks[2].Strict || m.Tokens != nil || len(m.Tasks) != 4 {
+		t.Errorf("%+v", j.Ranks)
+	}
+	if _, err := json.Marshal(sum); err != nil {
+		t.Error(err)
+	}
+	if _, err := SummariseConStory([]JudgedRun{run("j", "x", 0), run("j", "x", 0)}, o); err == nil {
+		t.Error("two runs of one model by one judge are taken")
 	}
 }
 

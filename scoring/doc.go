@@ -28,6 +28,10 @@
 //     far they agree and what they accept, [Rereview] finds the false positives
 //     that they accepted, which go for all systems alike.
 //
+// ConStory-Bench has figures of its own: what a checker's findings add up to.
+// constory.go says how a judged story becomes a [CheckRecord] and which
+// arithmetic follows; [SummariseConStory] does it all.
+//
 // A metric is arithmetic: undefined is NaN (null in JSON), what could not be
 // read is counted as Skipped, and neither turns into 0 or into an answer.
 //

@@ -24,7 +24,6 @@ import (
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/scoring"
-	"github.com/retcon-bench/retcon/transform/check"
 )
 
 // constoryInput brings together what judges said and the stories they said it
@@ -260,7 +259,6 @@ func (in *constoryInput) load() error {
 // rowsOf opens a file of the published tools.
 func (in *constoryInput) rowsOf(s *judgedSource) (iter.Seq2[scoring.CheckRow, error], func(), error) {
 	if s.kind == "cells" {
-		story := func(id string) (scoring.CheckStory, bool, error) { return scoring.CheckStory{}, false, nil }
 		if len(in.cmd.Stories) == 0 {
 			return nil, nil, withHint(exitUsage, "give the story set that was judged: --stories FILE.jsonl", fmt.Errorf("%s does not hold the stories", s.path))
 		}
@@ -290,7 +288,7 @@ func (in *constoryInput) rowsOf(s *judgedSource) (iter.Seq2[scoring.CheckRow, er
 			}
 			sets = append(sets, set)
 		}
-		story = func(id string) (scoring.CheckStory, bool, error) {
+		story := func(id string) (scoring.CheckStory, bool, error) {
 			for _, set := range sets {
 				if st, ok, err := set.Story(id); ok || err != nil {
 					return st, ok, err
@@ -429,12 +427,8 @@ func (in *constoryInput) join() error {
 	}
 	used := map[string]bool{}
 	for f, err := range pipeline.Map(in.e.ctx, in.cmd.Workers, in.stories(), func(_ context.Context, g schemas.Generated) (found, error) {
-		t, ok := check.TextOf(g)
 		out := found{ids: g.GeneratedID, info: scoring.ModelInfo{Name: g.ModelName, Class: g.ModelClass, Family: g.ModelFamily}}
-		places := in.reports[t.ID]
-		if !ok {
-			places = nil
-		}
+		places := in.reports[g.GeneratedID]
 		for _, p := range places {
 			rep, err := p.read()
 			if err != nil {
@@ -447,7 +441,7 @@ func (in *constoryInput) join() error {
 			}
 			row.Model = cmp.Or(row.Model, p.source.model, "unnamed")
 			m := measured{key: runKey{p.judge, row.Model}, from: p.source.path, record: scoring.Measure(row, scoring.MeasureOptions{}), list: rep.Agreement, reported: true}
-			if d, ok := in.truth[t.ID]; ok {
+			if d, ok := in.truth[g.GeneratedID]; ok {
 				c, err := matchReport(d, rep, in.vote, m.record.Judged)
 				if err != nil {
 					return out, inputError(p.source.path, err)
@@ -846,17 +840,14 @@ func (in *constoryInput) exportRows(columns []string) iter.Seq2[[]*string, error
 				yield(nil, err)
 				return
 			}
-			t, ok := check.TextOf(g)
 			var reps []*schemas.CheckReport
-			if ok {
-				for _, p := range in.reports[t.ID] {
-					rep, err := p.read()
-					if err != nil {
-						yield(nil, err)
-						return
-					}
-					reps = append(reps, &rep)
+			for _, p := range in.reports[g.GeneratedID] {
+				rep, err := p.read()
+				if err != nil {
+					yield(nil, err)
+					return
 				}
+				reps = append(reps, &rep)
 			}
 			if len(reps) == 0 {
 				reps = []*schemas.CheckReport{nil}
