@@ -173,3 +173,17 @@ func ExampleHolm() {
 	fmt.Printf("%.2f\n", scoring.Holm([]float64{0.01, 0.04, 0.03}))
 	// Output: [0.03 0.06 0.06]
 }
+
+// Texts without gold: how often is an error claimed, against the originals?
+func ExampleStudy() {
+	var originals, texts []scoring.StudyText
+	for i := range 100 {
+		source := fmt.Sprint("story ", i)
+		originals = append(originals, scoring.StudyText{Group: source, Answered: true, Error: i < 14})
+		texts = append(texts, scoring.StudyText{Group: source, Task: "adaptation", System: "model", Answered: true, Error: i < 27})
+	}
+	for _, row := range scoring.Study(originals, texts, scoring.Resampling{Seed: 1}) {
+		fmt.Println(row.Task, row.System, row.Rates.Base.Value, row.Rates.Rate.Value, "ratio", row.Rates.Ratio.Interval.Low > 1)
+	}
+	// Output: adaptation model 0.14 0.27 ratio true
+}

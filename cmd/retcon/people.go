@@ -146,7 +146,7 @@ type rereviewCmd struct {
 type rereviewExportCmd struct {
 	Data string `help:"Release folder." required:"" placeholder:"DIR"`
 	rowsFlags
-	Pred   []string `help:"File of predictions, in any form that score reads. Give those of all systems that are to be compared." required:"" placeholder:"FILE"`
+	Pred   []string `help:"File of predictions, in any form that score reads. Give those of all systems that are to be compared." required:"" placeholder:"FILE" sep:"none"`
 	Format string   `help:"Form of the predictions, where the file does not tell." placeholder:"NAME"`
 	Out    string   `help:"Claims to write (JSON Lines, with the systems' names); - for standard output." default:"-" placeholder:"FILE"`
 	Sheet  string   `help:"Sheet to write (CSV, without the systems' names)." placeholder:"FILE"`

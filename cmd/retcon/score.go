@@ -27,11 +27,11 @@ type scoreCmd struct {
 	Data          string   `help:"Release folder." required:"" placeholder:"DIR"`
 	Config        []string `help:"Config. Repeat to set configs side by side (figure A4); predictions go where their digest says." default:"flawed_fictions" placeholder:"NAME"`
 	Split         string   `help:"Split." default:"test" placeholder:"NAME"`
-	Pred          []string `help:"File of predictions: ours (JSON Lines or Parquet), raw completions, logs of inspect or lm-evaluation-harness, published columns. Repeat to compare." required:"" placeholder:"FILE"`
+	Pred          []string `help:"File of predictions: ours (JSON Lines or Parquet), raw completions, logs of inspect or lm-evaluation-harness, published columns. Repeat to compare." required:"" placeholder:"FILE" sep:"none"`
 	Format        string   `help:"Form of the predictions, where the file does not tell: predictions, completions, published, lm-eval, inspect." placeholder:"NAME"`
 	Allow         []string `help:"Go on, and report, where predictions are missing, unknown, doubled, stale, of another release, or unreadable: missing, unknown, doubled, stale, release, bad." placeholder:"WHAT"`
-	Human         []string `help:"People's answers on some of the rows (human import): their majority, the mean of single answers, and every system on the same rows." placeholder:"FILE"`
-	Votes         []string `help:"Votes on errors claimed in originals (rereview import): figures with and without the rows in which people accepted a claim." placeholder:"FILE"`
+	Human         []string `help:"People's answers on some of the rows (human import): their majority, the mean of single answers, and every system on the same rows." placeholder:"FILE" sep:"none"`
+	Votes         []string `help:"Votes on errors claimed in originals (rereview import): figures with and without the rows in which people accepted a claim." placeholder:"FILE" sep:"none"`
 	MinAnnotators int      `help:"Votes that a claim needs." default:"3"`
 	Scorer        string   `help:"default, compat or both." default:"both" enum:"default,compat,both"`
 	Resamples     int      `help:"Bootstrap resamples by source, for intervals and comparisons." default:"10000"`

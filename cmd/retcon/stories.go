@@ -24,8 +24,8 @@ import (
 
 // storiesFlags name texts without gold, for the detection-rate study.
 type storiesFlags struct {
-	Stories   []string `help:"Texts without gold: a file or folder of stories or generated stories (JSON Lines), of .txt files, of a workspace step or of retcon generate. Repeat for more." placeholder:"PATH"`
-	Originals []string `help:"The human originals to compare with, in the same forms, or a release, whose unmodified rows of --config are taken." placeholder:"PATH"`
+	Stories   []string `help:"Texts without gold: a file or folder of stories or generated stories (JSON Lines), of .txt files, of a workspace step or of retcon generate. Repeat for more." placeholder:"PATH" sep:"none"`
+	Originals []string `help:"The human originals to compare with, in the same forms, or a release, whose unmodified rows of --config are taken." placeholder:"PATH" sep:"none"`
 	MaxWords  int      `help:"Texts of so many words or more are set aside and counted; originals are not." default:"1200"`
 	HTML      string   `name:"html" help:"With --stories: also write a page with the rates." placeholder:"FILE"`
 	JSON      bool     `name:"json" help:"With --stories: print the study as JSON."`
