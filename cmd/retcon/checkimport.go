@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/retcon-bench/retcon/internal/pipeline"
+	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/scoring"
 	"github.com/retcon-bench/retcon/transform"
@@ -88,7 +89,7 @@ func (cmd *checkCmd) importAll(e *env, files []string) error {
 }
 
 // judgedRow reads a row of another checker. reason says why there is no story.
-func judgedRow(row tableRow, set *scoring.StorySet, shown []string) (j judged, reason string, err error) {
+func judgedRow(row tableRow, set *scoring.StorySet, shown *text.Echoes) (j judged, reason string, err error) {
 	cell := row.get
 	var cells struct {
 		Cells map[string]json.RawMessage `json:"cells"`
@@ -156,7 +157,7 @@ func hasSubtypes(row tableRow) bool {
 }
 
 // readExamples reads a JSON list of texts, or of objects with a text.
-func readExamples(path string) ([]string, error) {
+func readExamples(path string) (*text.Echoes, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -182,5 +183,5 @@ func readExamples(path string) ([]string, error) {
 		}
 		out = append(out, s)
 	}
-	return out, nil
+	return text.NewEchoes(out), nil
 }

@@ -36,14 +36,14 @@ type Locator struct {
 }
 
 // NewLocator returns a locator for a story; offsets count in it as it stands.
-// Shown are the passages of the judge's prompt that are no quotes when they
-// come back; [Examples] for our own prompts.
-func NewLocator(story string, shown []string) *Locator {
-	return &Locator{story: story, echoes: text.NewEchoes(shown)}
+// Shown knows the passages of the judge's prompt that are no quotes when they
+// come back; nil for none. Our own prompts show [Examples].
+func NewLocator(story string, shown *text.Echoes) *Locator {
+	return &Locator{story: story, echoes: shown}
 }
 
 // newLocator is NewLocator for our own prompts, whose examples are read once.
-func newLocator(story string) *Locator { return &Locator{story: story, echoes: echoes()} }
+func newLocator(story string) *Locator { return NewLocator(story, echoes()) }
 
 func (l *Locator) load() {
 	l.once.Do(func() { l.anch, l.index = text.NewAnchorer(l.story), text.NewIndex(l.story) })

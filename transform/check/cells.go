@@ -17,10 +17,10 @@ import (
 // is none; state is the row's evaluation_status, or empty. What could not be
 // read, is missing or failed is a status of its category, never a clean one.
 //
-// Quotes are anchored as those of our own judges. shown are the examples of the
-// other checker's prompt, so that copies of them are told apart; without them a
+// Quotes are anchored as those of our own judges. shown knows the examples of the
+// other checker's prompt, so that copies of them are told apart; with nil a
 // copy is a quote that is not in the story.
-func FromCells(t Text, judge, state string, cell func(column string) (string, bool), shown []string) Result {
+func FromCells(t Text, judge, state string, cell func(column string) (string, bool), shown *text.Echoes) Result {
 	loc := NewLocator(t.Story, shown)
 	r := Result{Text: t, Runs: make([][]schemas.Finding, 1)}
 	rep := schemas.CheckReport{StoryID: t.ID, TextHash: t.TextHash, Title: t.Title, Language: t.Language, Model: t.Model, Words: text.Words(t.Story),

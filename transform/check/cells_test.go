@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -19,14 +20,14 @@ func TestFromCells(t *testing.T) {
 		"world_building_core_rules_violations":   "",
 		"narrative_style_style_shifts":           `["a / b"]`,
 	}
-	text := Text{ID: "t", Story: story, TextHash: schemas.HashText(story)}
+	tale := Text{ID: "t", Story: story, TextHash: schemas.HashText(story)}
 	get := func(column string) (string, bool) {
 		if v, ok := cells[column]; ok {
 			return v, true
 		}
 		return "[]", true
 	}
-	r := FromCells(text, "gpt", "completed", get, []string{"Their own example of nine things"})
+	r := FromCells(tale, "gpt", "completed", get, echoesOf("Their own example of nine things"))
 	if diff := cmp.Diff(map[string]string{"timeline_plot/0": "ok", "characterization/0": "api_error", "world_building/0": "parse_failed", "factual_detail/0": "ok", "narrative_style/0": "parse_failed"},
 		statuses(r.Report)); diff != "" {
 		t.Error(diff)
@@ -44,8 +45,8 @@ func TestFromCells(t *testing.T) {
 	}
 	// A crash, and columns that are not there, are nothing clean.
 	for name, r := range map[string]Result{
-		"api_error":    FromCells(text, "gpt", "error: too many values", func(string) (string, bool) { return "", true }, nil),
-		"parse_failed": FromCells(text, "gpt", "", func(string) (string, bool) { return "", false }, nil),
+		"api_error":    FromCells(tale, "gpt", "error: too many values", func(string) (string, bool) { return "", true }, nil),
+		"parse_failed": FromCells(tale, "gpt", "", func(string) (string, bool) { return "", false }, nil),
 	} {
 		for k, s := range statuses(r.Report) {
 			if s != name || len(r.Report.Findings) != 0 {
@@ -54,3 +55,5 @@ func TestFromCells(t *testing.T) {
 		}
 	}
 }
+
+func echoesOf(shown ...string) *text.Echoes { return text.NewEchoes(shown) }

@@ -135,7 +135,7 @@ func TestOracleFindings(t *testing.T) {
 	eachLine(t, filepath.Join(oracleFolder(t), "anchors.jsonl"), func(a oracleAnchor) {
 		anchors[fmt.Sprintf("%s %d %s %d %s", a.Run, a.ID, a.Col, a.K, a.Field)] = a
 	})
-	examples := oracleExamples(t)
+	examples := text.NewEchoes(oracleExamples(t))
 	counts := map[string]map[string]int{}
 	states := map[string]int{}
 	genuine, found, pairs, swapped, near, nearOff := 0, 0, 0, 0, 0, 0
