@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -163,6 +164,11 @@ func (r *reading) figures() []figure {
 		}
 		out = append(out, f)
 	}
+	for _, f := range r.named() {
+		if !slices.ContainsFunc(out, func(o figure) bool { return o.name == f.name }) {
+			out = append(out, f)
+		}
+	}
 	for _, noun := range persons {
 		if f, ok := r.theOne(noun); ok {
 			out = append(out, f)
@@ -170,6 +176,78 @@ func (r *reading) figures() []figure {
 	}
 	out = slices.DeleteFunc(out, func(f figure) bool { return len(f.at) < 2 })
 	slices.SortStableFunc(out, func(a, b figure) int { return len(b.at) - len(a.at) })
+	return out
+}
+
+var (
+	word  = regexp.MustCompile(`[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*`)
+	doing = toSet(`said asked went came took thought answered ran replied told sat got knew laughed cried looked stood gave saw began felt heard
+		put made found walked turned smiled nodded whispered shook opened pulled reached`)
+	whereAt  = toSet("in at from to of near into through towards toward round around outside beyond")
+	noPerson = toSet(`god lord heaven christmas easter king queen prince princess emperor sultan sir madam lady master mistress mr mrs miss ms dr
+		father mother sister brother uncle aunt grandfather grandmother death fortune earth sun moon english french german irish latin spanish
+		american chinese japanese saint north south east west yes well doctor captain professor`)
+)
+
+// named finds names beside those of package offline, which also needs to know
+// whether somebody is he or she: a word that is never written small, stands at
+// least four times, twice before a verb of doing, seldom behind a preposition
+// of place, and mostly without another name before it.
+func (r *reading) named() []figure {
+	type seen struct{ all, does, places, behind, inside int }
+	names, small := map[string]*seen{}, map[string]bool{}
+	var order []string
+	for _, t := range r.sents {
+		body := t.Of(r.s)
+		at := word.FindAllStringIndex(body, -1)
+		for k, m := range at {
+			w := body[m[0]:m[1]]
+			first, _ := utf8.DecodeRuneInString(w)
+			if !unicode.IsUpper(first) {
+				small[strings.ToLower(w)] = true
+				continue
+			}
+			w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
+			if utf8.RuneCountInString(w) < 3 || strings.ContainsAny(w, "'’-") || strings.ToUpper(w) == w {
+				continue
+			}
+			n := names[w]
+			if n == nil {
+				n = &seen{}
+				names[w], order = n, append(order, w)
+			}
+			n.all++
+			if k+1 < len(at) && doing[body[at[k+1][0]:at[k+1][1]]] {
+				n.does++
+			}
+			if k == 0 || strings.TrimSpace(body[at[k-1][1]:m[0]]) != "" {
+				continue
+			}
+			n.inside++
+			before := body[at[k-1][0]:at[k-1][1]]
+			c, _ := utf8.DecodeRuneInString(before)
+			switch {
+			case whereAt[strings.ToLower(before)]:
+				n.places++
+			case unicode.IsUpper(c) && before != "I", before == "the", before == "a", before == "an":
+				n.behind++
+			}
+		}
+	}
+	var out []figure
+	for _, w := range order {
+		n, low := names[w], strings.ToLower(w)
+		if n.all < 4 || n.does < 2 || n.inside < 2 || n.places*4 > n.all || n.behind*4 > n.all || small[low] || noPerson[low] || r.has[low+"s"] > 0 {
+			continue
+		}
+		f := figure{name: w}
+		for i, ws := range r.words {
+			if r.tale[i] && slices.Contains(ws, low) {
+				f.at = append(f.at, i)
+			}
+		}
+		out = append(out, f)
+	}
 	return out
 }
 
