@@ -6,10 +6,13 @@ package scoring
 //
 // The way of a story: [ReadCheckCSV] or [ReadCheckJSONL] (or [CheckTable.Checks],
 // for a table in another format; [CheckRowOfReport], for our own checker's
-// reports) makes a [CheckRow]; [Measure] reduces it to a [CheckRecord], some hundred numbers
-// without the text, so that a run of any length fits; [CEDOf], [GRR],
-// [LengthOf], [CorrelateCategories] and [PositionsOf] are arithmetic on
-// records. [AuditPublished] holds the paper's tables against the definitions.
+// reports) makes a [CheckRow]; [Measure] reduces it to a [CheckRecord], some
+// hundred numbers without the text, so that a run of any length fits. [CEDOf],
+// [GRR], [LengthOf], [CorrelateCategories], [PositionsOf] and
+// [TokenUncertainty] are arithmetic on records, [SummariseConStory] is all of
+// them for several models and judges. [MatchClaims] and [Calibrate] hold a
+// reader against a diagnostic set, [CompareSamples] and [SelfAgreement] a judge
+// against itself, [AuditPublished] the paper's tables against the definitions.
 //
 // What the paper says, what its published code does and what we think right
 // differ in three places. Each has a name, and every figure carries it: how

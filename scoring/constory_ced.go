@@ -155,14 +155,21 @@ func newDensity(name string, errors, words []int) Density {
 func (c *CED) resample(records []CheckRecord, o CEDOptions) {
 	// Columns: for the whole and each category, the stories it is over and
 	// their words; then for each density its errors and its sum of densities.
-	const sets = 1 + CheckCategories
+	// Where all categories are over the same stories, one column does for them.
+	sets := 1
+	for i := range records {
+		if o.Rows == RowsJudged && records[i].HasText && !records[i].Complete() {
+			sets = 1 + CheckCategories
+			break
+		}
+	}
 	densities := []*Density{&c.Overall}
 	set := []int{0}
 	for cat := range c.ByCategory {
-		densities, set = append(densities, &c.ByCategory[cat]), append(set, 1+cat)
+		densities, set = append(densities, &c.ByCategory[cat]), append(set, (1+cat)%sets)
 	}
 	for i := range c.BySubtype {
-		densities, set = append(densities, &c.BySubtype[i]), append(set, 1+subtypes[i].category)
+		densities, set = append(densities, &c.BySubtype[i]), append(set, (1+subtypes[i].category)%sets)
 	}
 	var units [][]float64
 	for i := range records {
@@ -170,10 +177,10 @@ func (c *CED) resample(records []CheckRecord, o CEDOptions) {
 		if !r.HasText || o.Rows == RowsComplete && !r.Complete() {
 			continue
 		}
-		var in [sets]bool
+		in := make([]bool, sets)
 		in[0] = o.Rows == RowsWithText || r.Complete()
-		for cat := range CheckCategories {
-			in[1+cat] = in[0] || o.Rows == RowsJudged && r.Judged(cat)
+		for s := 1; s < sets; s++ {
+			in[s] = in[0] || r.Judged(s-1)
 		}
 		u := make([]float64, 2*sets+2*len(densities))
 		words := r.WordsAs(o.Words)
@@ -189,10 +196,10 @@ func (c *CED) resample(records []CheckRecord, o CEDOptions) {
 			case !in[set[d]]:
 			case d == 0:
 				n = counts.Total()
-			case d < sets:
+			case d <= CheckCategories:
 				n = counts.Category(d - 1)
 			default:
-				n = int(counts[d-sets])
+				n = int(counts[d-1-CheckCategories])
 			}
 			if n > 0 {
 				u[2*sets+2*d], u[2*sets+2*d+1] = float64(n), perTenThousand(n, words)

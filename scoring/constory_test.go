@@ -421,6 +421,32 @@ func TestCEDIntervals(t *testing.T) {
 	}
 }
 
+// Of a single story every draw is that story, so that intervals must be the
+// figures themselves, whatever was judged of it.
+func TestCEDIntervalsOfOne(t *testing.T) {
+	full := plainRecord("a", 5000, 2)
+	full.Counts[SubtypeFlags][9] = 3
+	part := full
+	part.Status[1] = StatusRefused
+	for name, r := range map[string]CheckRecord{"complete": full, "in part": part} {
+		for _, rows := range []RowSet{RowsWithText, RowsComplete, RowsJudged} {
+			c := CEDOf([]CheckRecord{r}, CEDOptions{Rows: rows, Resampling: &Resampling{N: 5}})
+			for _, d := range append(append([]Density{c.Overall}, c.ByCategory...), c.BySubtype...) {
+				for _, v := range []struct {
+					got  *Interval
+					want Number
+				}{{d.MeanInterval, d.Mean}, {d.PooledInterval, d.Pooled}} {
+					switch {
+					case !v.want.Defined() && (v.got == nil || math.IsNaN(v.got.Low)):
+					case v.got == nil || math.Abs(v.got.Low-float64(v.want)) > 1e-9 || v.got.Low != v.got.High:
+						t.Errorf("%s, %v, %s: %+v, want %v", name, rows, d.Name, v.got, float64(v.want))
+					}
+				}
+			}
+		}
+	}
+}
+
 // Our own findings: anchored already, one instance for several subtypes, and a
 // category without a status is not judged.
 func TestCheckRowOf(t *testing.T) {
