@@ -82,7 +82,8 @@ them.
 
 Exit codes for single texts: 0 nothing was found and every category was judged,
 4 a contradiction was found, 8 nothing was found but a category could not be
-judged (refused, cut, unreadable, no answer). For tables 0 says that the run is
+judged (refused, cut, unreadable, no answer). Of several samples, a finding of any
+counts. For tables 0 says that the run is
 done, 8 that nothing at all could be judged; findings are its result. What the
 rules have no rule for does not count as failed, and is named.`
 }

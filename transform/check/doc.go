@@ -20,6 +20,9 @@
 //  5. The same pair of passages under several subtypes becomes one finding,
 //     and so does the same pair of several samples (merge.go).
 //
+// [FromCells] takes in what another checker wrote down, from step 4 on;
+// [Config.StandIn] answers in place of a model when a run is only planned.
+//
 // A call that failed is a status, never "no error". Without a model the rules
 // of rules.go answer two of the categories through the same decoder; the other
 // three are then not judged, and the report says so.
