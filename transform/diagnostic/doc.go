@@ -16,7 +16,7 @@
 //     categories. What cannot be reached is told, never padded.
 //
 // What the rules can do is stated with each rule. They know nothing of cause
-// and effect, of abandoned threads or of two places at one time; those
+// and effect, of effects without a cause or of abandoned threads; those
 // subtypes need a model. Most of what they put in is about nothing that the
 // plot needs, and some of it sounds like an old tale in a new one: a set by
 // rules says whether a checker finds what is plainly there, not how well it
