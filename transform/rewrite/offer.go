@@ -191,6 +191,7 @@ func (r *reading) opening(l lengths) (piece, bool) {
 		return piece{}, false
 	}
 	sum, last := 0, -1
+	para, paraSum, lastSum := -1, 0, 0 // the last paragraph that ends inside
 	seen := map[string]bool{}
 	for i := first; i < len(r.sents); i++ {
 		s := r.sents[i]
@@ -206,14 +207,20 @@ func (r *reading) opening(l lengths) (piece, bool) {
 		}
 		sum += s.words
 		if sum >= l.min && ends(r.of(s)) && balanced(r.text[r.sents[first].Start:s.End]) {
-			last = i
-			if i+1 == r.paras[s.para].last && sum >= l.min*3/2 { // a paragraph's end is a good place
-				break
+			last, lastSum = i, sum
+			if i+1 == r.paras[s.para].last { // a paragraph's end is a good place
+				para, paraSum = i, sum
+				if sum >= l.min*3/2 {
+					break
+				}
 			}
 		}
 	}
 	if last < 0 {
 		return piece{}, false
+	}
+	if para >= 0 && paraSum*10 >= lastSum*6 {
+		last = para
 	}
 	t := r.text[r.sents[first].Start:r.sents[last].End]
 	return piece{"opening", sourceText, t, show(t)}, true
