@@ -350,6 +350,20 @@ func (c *cursor) fill() (ok bool, err error) {
 	return false, nil
 }
 
+// scalar is the next row's value of a column that is no list.
+func (c *cursor) scalar() (parquet.Value, error) {
+	ok, err := c.fill()
+	if err != nil {
+		return parquet.Value{}, err
+	}
+	if !ok {
+		return parquet.Value{}, fmt.Errorf("column %s ends early", c.name)
+	}
+	v := c.buf[c.at]
+	c.at++
+	return v, nil
+}
+
 // row calls f with the values of the next row: one for a scalar column, null
 // or not; for a list one an element, or none. here tells whether the list is
 // there at all.
@@ -394,22 +408,19 @@ func (e *badCell) Error() string { return e.err.Error() }
 func bad(format string, args ...any) error { return &badCell{fmt.Errorf(format, args...)} }
 
 func (c *cursor) text(dst *string, shared bool) error {
-	_, err := c.row(func(v parquet.Value) (err error) {
-		if v.IsNull() {
-			*dst = ""
-			return nil
-		}
-		b := v.ByteArray()
-		if shared && string(b) == c.same {
-			*dst = c.same
-			return nil
-		}
-		*dst, err = c.string(b)
-		if shared {
-			c.same = *dst
-		}
+	v, err := c.scalar()
+	if err != nil || v.IsNull() {
 		return err
-	})
+	}
+	b := v.ByteArray()
+	if shared && string(b) == c.same {
+		*dst = c.same
+		return nil
+	}
+	*dst, err = c.string(b)
+	if shared {
+		c.same = *dst
+	}
 	return err
 }
 
@@ -455,13 +466,10 @@ func (c *cursor) ints(dst *[]int) error {
 }
 
 func (c *cursor) int(dst *int) error {
-	_, err := c.row(func(v parquet.Value) (err error) {
-		*dst = 0
-		if !v.IsNull() {
-			*dst, err = c.whole(v)
-		}
-		return err
-	})
+	v, err := c.scalar()
+	if err == nil && !v.IsNull() {
+		*dst, err = c.whole(v)
+	}
 	return err
 }
 
@@ -476,17 +484,19 @@ func (c *cursor) whole(v parquet.Value) (int, error) {
 }
 
 func (c *cursor) float(dst **float64) error {
-	_, err := c.row(func(v parquet.Value) error {
-		*dst = nil
-		if f := number(v); !v.IsNull() && !math.IsNaN(f) {
-			if math.IsInf(f, 0) {
-				return bad("%s is %v", c.name, f)
-			}
-			*dst = &f
-		}
-		return nil
-	})
-	return err
+	v, err := c.scalar()
+	if err != nil || v.IsNull() {
+		return err
+	}
+	f := number(v)
+	switch {
+	case math.IsNaN(f): // what tools without null write for it
+	case math.IsInf(f, 0):
+		return bad("%s is %v", c.name, f)
+	default:
+		*dst = &f
+	}
+	return nil
 }
 
 func number(v parquet.Value) float64 {
