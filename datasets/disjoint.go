@@ -16,12 +16,6 @@ import (
 	"github.com/retcon-bench/retcon/schemas"
 )
 
-// Proofs of [schemas.Overlap].
-const (
-	SourceDisjoint = "source_disjoint" // no source story of the earlier release, under whatever name
-	FlawDisjoint   = "flaw_disjoint"   // no plot hole of the earlier release
-)
-
 // A text is near one of an earlier release from this share of its sampled
 // shingles on. Two editions of a tale share nearly all, two tales that open
 // alike a few in a hundred.
@@ -192,8 +186,8 @@ func (c *comparison) overlaps(earlier *Release) []schemas.Overlap {
 	o := schemas.Overlap{Against: earlier.ID(), SHA256: LogicalDigest(earlier.Manifest), Compared: len(c.compared),
 		SharedSource: len(c.source), SharedFlaw: len(c.sharedMatches), NearText: len(c.near)}
 	source, flaw := o, o
-	source.Proof, source.Holds = SourceDisjoint, o.SharedSource == 0 && o.NearText == 0
-	flaw.Proof, flaw.Holds = FlawDisjoint, o.SharedFlaw == 0
+	source.Proof, source.Holds = schemas.ProofSource, o.SharedSource == 0 && o.NearText == 0
+	flaw.Proof, flaw.Holds = schemas.ProofFlaw, o.SharedFlaw == 0
 	return []schemas.Overlap{source, flaw}
 }
 

@@ -134,7 +134,7 @@ func TestDisjoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got) != 2 || got[0].Proof != SourceDisjoint || got[0].Holds != c.source || got[1].Proof != FlawDisjoint || got[1].Holds != c.flaw ||
+		if len(got) != 2 || got[0].Proof != schemas.ProofSource || got[0].Holds != c.source || got[1].Proof != schemas.ProofFlaw || got[1].Holds != c.flaw ||
 			got[0].SharedSource != c.shared || got[0].NearText != c.near {
 			t.Errorf("%s: %+v", c.name, got)
 		}

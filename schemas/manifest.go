@@ -186,6 +186,13 @@ type Agreement struct {
 	Alpha  *float64 `json:"alpha"`
 }
 
+// Proofs of an [Overlap].
+const (
+	ProofSource = "source_disjoint"   // no shared source story, under whatever name, and no near-duplicate
+	ProofFlaw   = "flaw_disjoint"     // sources may be shared, plot holes are not
+	ProofGrams  = "grams_below_share" // of a benchmark: nothing over the recipe's shares is left; NearText counts what stays and shares a gram
+)
+
 // Overlap is the proof that a release shares nothing, or what it shares, with
 // an earlier one or with a corpus.
 type Overlap struct {

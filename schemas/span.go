@@ -60,6 +60,19 @@ func (b Bounds) Slice(s string) (string, error) {
 	return s[from : from+to], nil
 }
 
+// SentenceAt returns the index of the sentence that holds code point offset, or
+// of the one before it where offset lies between two.
+func SentenceAt(sentences []Bounds, offset int) int {
+	at := 0
+	for i, b := range sentences {
+		if b.Start > offset {
+			break
+		}
+		at = i
+	}
+	return at
+}
+
 // Check reports whether the span holds in story, in all three units.
 func (s Span) Check(story string) error {
 	got, err := s.at(story)

@@ -256,7 +256,7 @@ type screen struct {
 func newScreen(list []benchmark, out *pipeline.Output) (*screen, error) {
 	s := &screen{benchmarks: list}
 	for _, b := range list {
-		s.proofs = append(s.proofs, schemas.Overlap{Against: b.name, SHA256: b.sum, Proof: dedup.ProofGrams, Holds: true})
+		s.proofs = append(s.proofs, schemas.Overlap{Against: b.name, SHA256: b.sum, Proof: schemas.ProofGrams, Holds: true})
 	}
 	var err error
 	s.add, err = out.Table(contaminationTable)

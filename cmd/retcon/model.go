@@ -238,7 +238,7 @@ func (a *asker) printPlan(e *env) error {
 	}
 	t := &report.Table{Title: "plan: what is still to be asked, if every answer can be read and nothing is set aside",
 		Columns: []string{"stage", "model", "calls", "prompt tokens", "answer tokens, likely", "at most", "usd from", "usd to"},
-		Notes:   []string{"An answer that cannot be read may be asked for again; what is set aside saves the calls behind it."}}
+		Notes:   []string{"An answer that cannot be read may be asked for again; what is set aside saves the calls behind it, and a fact set aside may cost those of a spare one."}}
 	var calls, prompt, answer, typical int
 	var low, high float64
 	for _, s := range a.plan.Stages(seen, a.engine == engineBatch) {

@@ -72,7 +72,7 @@ func Gate(d schemas.Draft) (it Item, ok bool) {
 	var at []int
 	for _, e := range d.Patched.Edits {
 		if slices.ContainsFunc(d.Errors, func(g schemas.GoldSentence) bool { return g.Sentence == e.Sentence }) {
-			at = append(at, sentenceAt(d.Original.Sentences, e.SourceStart))
+			at = append(at, schemas.SentenceAt(d.Original.Sentences, e.SourceStart))
 		}
 	}
 	slices.Sort(at)
@@ -94,17 +94,6 @@ func ids(gold []schemas.GoldSentence) []int {
 		out[i] = g.Sentence
 	}
 	return out
-}
-
-func sentenceAt(bounds []schemas.Bounds, offset int) int {
-	at := 0
-	for i, b := range bounds {
-		if b.Start > offset {
-			break
-		}
-		at = i
-	}
-	return at
 }
 
 // mark fills the sentences of both sides.

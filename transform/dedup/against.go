@@ -54,50 +54,6 @@ func (a *Against) has(id string) bool {
 	return ok
 }
 
-// Proofs of [schemas.Overlap].
-const (
-	ProofSource = "source_disjoint" // no shared source, no near-duplicate
-	ProofFlaw   = "flaw_disjoint"   // sources may be shared, flaws are not
-
-	// ProofGrams is of a benchmark: no story over the shares of the recipe is
-	// left; NearText counts those that stay and share a gram.
-	ProofGrams = "grams_below_share"
-)
-
 // KindSource marks a story whose id an earlier release has too while the texts
 // share too little for any other kind.
 const KindSource = "source"
-
-// FlawDisjoint is the second proof: how many of our matches (see
-// [schemas.MatchID]: a source and a fact) an earlier release has. Sources may
-// be shared.
-func FlawDisjoint(name, sha256 string, ours, theirs []string) schemas.Overlap {
-	o := schemas.Overlap{Against: name, SHA256: sha256, Proof: ProofFlaw}
-	matches, groups := map[string]bool{}, map[string]bool{}
-	for _, m := range theirs {
-		matches[m] = true
-		groups[groupOf(m)] = true
-	}
-	ours = slices.Compact(slices.Sorted(slices.Values(ours)))
-	counted := map[string]bool{}
-	for _, m := range ours {
-		o.Compared++
-		if matches[m] {
-			o.SharedFlaw++
-		}
-		if g := groupOf(m); groups[g] && !counted[g] {
-			counted[g] = true
-			o.SharedSource++
-		}
-	}
-	o.Holds = o.SharedFlaw == 0
-	return o
-}
-
-// groupOf takes "#" and 8 hex digits off a match id.
-func groupOf(match string) string {
-	if n := len(match) - 9; n >= 0 && match[n] == '#' {
-		return match[:n]
-	}
-	return match
-}

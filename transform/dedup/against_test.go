@@ -81,15 +81,15 @@ func TestAgainst(t *testing.T) {
 					"a:fresh stays", "a:fresh2 near a:fresh", "g:renewed stays [v1 g:renewed source]",
 				}
 				want := removed
-				proof := schemas.Overlap{Against: "v1", SHA256: "5ha", Proof: ProofSource, Compared: 7, Removed: 5, Holds: true}
+				proof := schemas.Overlap{Against: "v1", SHA256: "5ha", Proof: schemas.ProofSource, Compared: 7, Removed: 5, Holds: true}
 				if mark {
 					want = marked
-					proof = schemas.Overlap{Against: "v1", SHA256: "5ha", Proof: ProofSource, Compared: 7, SharedSource: 1, NearText: 3}
+					proof = schemas.Overlap{Against: "v1", SHA256: "5ha", Proof: schemas.ProofSource, Compared: 7, SharedSource: 1, NearText: 3}
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				clean := schemas.Overlap{Against: "empty", SHA256: "5ha", Proof: ProofSource, Compared: 7, Holds: true}
+				clean := schemas.Overlap{Against: "empty", SHA256: "5ha", Proof: schemas.ProofSource, Compared: 7, Holds: true}
 				if diff := cmp.Diff([]schemas.Overlap{clean, proof}, d.Overlap); diff != "" {
 					t.Errorf("proof (-want +got):\n%s", diff)
 				}
@@ -138,18 +138,6 @@ func TestAgainstFindsAll(t *testing.T) {
 	}
 	if d.Overlap[0].Removed != 40 || len(d.kept) != 160 {
 		t.Errorf("%+v, %d kept", d.Overlap[0], len(d.kept))
-	}
-}
-
-func TestFlawDisjoint(t *testing.T) {
-	m := func(group, fact string) string { return schemas.MatchID(group, fact, "not "+fact) }
-	ours := []string{m("g:1", "The door was red"), m("g:1", "The king had two sons"), m("g:2", "It rained")}
-	got := FlawDisjoint("v1", "5ha", ours, []string{m("g:1", "The lamp was lit"), m("g:9", "It rained")})
-	if want := (schemas.Overlap{Against: "v1", SHA256: "5ha", Proof: ProofFlaw, Compared: 3, SharedSource: 1, Holds: true}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if got := FlawDisjoint("v1", "5ha", ours, ours[1:2]); got.Holds || got.SharedFlaw != 1 {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -92,7 +92,7 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 
 	d := &Decisions{mark: c.set.Mark, seen: map[string][]schemas.SeenIn{}}
 	for _, a := range c.set.Compare {
-		d.Overlap = append(d.Overlap, schemas.Overlap{Against: a.Name, SHA256: a.SHA256, Proof: ProofSource, Compared: c.ours})
+		d.Overlap = append(d.Overlap, schemas.Overlap{Against: a.Name, SHA256: a.SHA256, Proof: schemas.ProofSource, Compared: c.ours})
 	}
 	stays := map[int32]int32{} // the story of a class that stays
 	like := map[int32]int32{}  // of a class that does not: the story that stays, where it is near

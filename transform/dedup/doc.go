@@ -54,8 +54,8 @@
 // # Beside the choice
 //
 //   - [ReadAgainst] and Settings.Compare: what an earlier release or corpus has
-//     is set aside or marked, with a proof ([schemas.Overlap]); [FlawDisjoint]
-//     is the other proof.
+//     is set aside or marked, with a proof ([schemas.Overlap]). Whether plot
+//     holes are shared is proved over rows, when a release is made.
 //   - [Grams]: stories that hold passages of benchmark items, by word 13-grams.
 //   - [Retellings]: tales told twice in other words, listed for people.
 package dedup

@@ -60,15 +60,7 @@ func run(t testing.TB, cfg Config, engine llm.Generator, s schemas.Story) transf
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Start(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := transform.Chain(context.Background(), transform.Env{Seed: cfg.Seed, Model: client}, Steps(cfg), func(d schemas.Draft) string { return d.DraftID }, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return walk(t, cfg, client, s)
 }
 
 // good answers every stage as a careful model would: it finds, rewrites and

@@ -204,7 +204,7 @@ func standInBridge(prompt string) string {
 	if len(marked) == 0 {
 		return ""
 	}
-	first := sentenceAt(v.Sentences, marked[0].Start)
+	first := schemas.SentenceAt(v.Sentences, marked[0].Start)
 	st := readVariant(&v)
 	after := max(first-1, 0)
 	for i := after; i >= 0; i-- {

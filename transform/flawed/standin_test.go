@@ -96,7 +96,7 @@ func TestPlanBoundsTheRun(t *testing.T) {
 }
 
 // walk takes a story through all steps with a client.
-func walk(t *testing.T, cfg Config, client *llm.Client, s schemas.Story) transform.Outcome[schemas.Draft] {
+func walk(t testing.TB, cfg Config, client *llm.Client, s schemas.Story) transform.Outcome[schemas.Draft] {
 	t.Helper()
 	d, err := Start(s)
 	if err != nil {

@@ -44,7 +44,7 @@ func newVariant(name, source string, edits []replace, from int) (schemas.Variant
 			at = sp.End - utf8.RuneCountInString(body)
 		}
 		v.Edits = append(v.Edits, schemas.Edit{
-			Span: schemas.Span{Offsets: schemas.Offsets(sp), Sentence: sentenceAt(v.Sentences, at), Text: p.Of(s)},
+			Span: schemas.Span{Offsets: schemas.Offsets(sp), Sentence: schemas.SentenceAt(v.Sentences, at), Text: p.Of(s)},
 			Old:  made[i].Of(source), SourceStart: old.Start,
 		})
 	}
@@ -60,19 +60,6 @@ func plainVariant(name, s string) schemas.Variant {
 		v.Sentences = append(v.Sentences, schemas.Bounds{Start: sp.Start, End: sp.End})
 	}
 	return v
-}
-
-// sentenceAt returns the sentence that holds code point i, or the one before
-// it when i lies between two.
-func sentenceAt(bounds []schemas.Bounds, i int) int {
-	at := 0
-	for k, b := range bounds {
-		if b.Start > i {
-			break
-		}
-		at = k
-	}
-	return at
 }
 
 // Undo puts the old words of every edit back: it returns the source story of a
