@@ -45,7 +45,7 @@ func (st *Story) attributes() []*Flip {
 	}
 	var out []*Flip
 	for _, k := range order {
-		if f := st.attribute(k.class, lex.heads[k.head], found[k]); f != nil {
+		if f := st.attribute(k.class, lex.heads[k.head], found[k], 2); f != nil {
 			out = append(out, f)
 		}
 	}
@@ -91,8 +91,8 @@ func (st *Story) headAfter(v int, class string) (int, bool) {
 	return 0, false
 }
 
-func (st *Story) attribute(class string, h head, ms []mention) *Flip {
-	if len(ms) < 2 {
+func (st *Story) attribute(class string, h head, ms []mention, least int) *Flip {
+	if len(ms) < least {
 		return nil
 	}
 	old := st.toks[ms[0].value].w

@@ -31,7 +31,7 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 		return 0, "", false
 	}
 	from, to := ev[len(ev)-1], sup[0]
-	if st.death(f, to) || st.lookedBack(f, act2) {
+	if st.death(f, to) || f.Class != "name" && f.Class != "role" && st.lookedBack(f, act2) || f.Class == "name" && st.titled(f) {
 		return 0, "", false
 	}
 	// The thing must be near, or the change reads as pasted in.
@@ -42,7 +42,7 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 			best, at = p, i
 		}
 	}
-	if at < 0 || best < interval {
+	if at < 0 || best < interval || f.Class == "duration" && numberWords[f.New] < numberWords[f.Old] && st.nearlyOver(f, at+1) {
 		return 0, "", false
 	}
 	t := st.template(f, best)
@@ -50,6 +50,48 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 		return 0, "", false
 	}
 	return at, st.fill(t, f, best, st.Sents[at+1].Of(st.Text)), true
+}
+
+// titled reports a name that goes with a title: Sir Edmund takes no other.
+func (st *Story) titled(f *Flip) bool {
+	for _, c := range f.Changes {
+		if t := st.tokenAt(c.Start); t > 0 && st.toks[t-1].sent == c.Sent && (notNames[st.toks[t-1].w] || nobiliary[st.toks[t-1].w]) && st.toks[t-1].upper && st.toks[t-1].w != "i" {
+			return true
+		}
+	}
+	return false
+}
+
+// nearlyOver reports that a time has all but gone by before sentence to.
+func (st *Story) nearlyOver(f *Flip, to int) bool {
+	for _, c := range f.Changes {
+		if c.Sent < to && st.sentHas(c.Sent, nearEnd) {
+			return true
+		}
+	}
+	return false
+}
+
+var nearEnd = set("nearly almost end ended close near last remained")
+
+// setter returns who set a term: "the dragon", when a mention of it stands in
+// what the dragon says; "" when the story does not say.
+func (st *Story) setter(f *Flip) string {
+	for _, c := range f.Changes {
+		if !c.Speech {
+			continue
+		}
+		w := st.wordsIn(c.Sent)
+		for k := 1; k < len(w); k++ {
+			if w[k].speech || !(w[k-1].w == "said" || w[k-1].w == "answered" || w[k-1].w == "replied" || w[k-1].w == "cried") || w[k].w != "the" {
+				continue
+			}
+			if k+1 < len(w) && !w[k+1].speech && !lexicon().words["modifier"][w[k+1].w] && (k+2 >= len(w) || w[k+2].sep != "" || w[k+2].speech) {
+				return st.Text[w[k].start:w[k+1].end]
+			}
+		}
+	}
+	return ""
 }
 
 // lookedBack reports that a sentence which flips tells of what was before: she
@@ -178,6 +220,9 @@ func (st *Story) pauseAt(i int) pause {
 	next := st.wordsIn(i)
 	var w []string
 	for k := 0; k < len(next) && k < 9; k++ {
+		if k < 2 && len(w) == 0 && lead[next[k].w] && next[k].w != "now" {
+			continue // and one day
+		}
 		w = append(w, next[k].w)
 	}
 	head := " " + strings.Join(w, " ") + " "
@@ -188,12 +233,14 @@ func (st *Story) pauseAt(i int) pause {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(head, " "+p+" ") })
 	}
 	switch {
-	case has("years", "year", "months", "winter", "summer") && has("after", "when", "passed", "later", "went", "many", "past", "over", "end", "long"):
+	case has("years", "months") && (starts("after", "when", "many", "several", "some", "years", "long years", "a year", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "twenty", "at the end", "the years", "so many", "in the course", "in a few", "not many") || has("years passed", "years went", "years had", "years after", "years later", "years were", "months passed", "months went", "months after", "months later")):
+		return longTime
+	case starts("after a year", "when a year", "when the year", "a year", "at the end of a year", "at the end of the year", "the next year", "the following year", "the next winter", "the next summer", "the following spring", "when the winter", "when the summer"):
 		return longTime
 	case has("days", "weeks") && has("passed", "gone", "after", "later", "over", "afterwards"):
 		return someTime
 	case starts("one day", "one morning", "one evening", "one night", "one fine", "once", "some time", "not long", "a few days", "a short time", "after some", "after a while", "after a time",
-		"after many", "after several", "after a few", "it happened", "now it happened", "so it happened", "it came to pass", "now it came to pass", "it chanced", "now it chanced", "by and by", "soon after", "soon afterwards", "time went", "time passed",
+		"after many", "after several", "after a few", "it happened", "now it happened", "it came to pass", "now it came to pass", "it chanced", "now it chanced", "it was not long", "before much time", "in a short time", "no long time", "a little while", "a few hours", "some hours", "by and by", "soon after", "soon afterwards", "time went", "time passed",
 		"days", "shortly", "before long", "a year", "one fine day", "a week", "some days", "two days", "three days", "a day or two", "in a few days", "within a few", "in the spring", "in the autumn", "when summer", "when winter", "when spring", "when autumn", "at christmas", "in course", "in the course", "in due", "several days", "at last the day", "on a certain day"):
 		return someTime
 	case starts("next morning", "next day", "the next day", "the next morning", "the following day", "the following morning", "on the following", "on the next", "early next", "early the next", "early in the morning", "in the morning", "at daybreak",
@@ -207,6 +254,9 @@ func (st *Story) pauseAt(i int) pause {
 	}
 	return noPause
 }
+
+// lead are words that may stand before those that let time go by.
+var lead = set("and but so then well however")
 
 // whens say when it happened.
 var whens = map[pause][]string{
@@ -244,6 +294,11 @@ func (st *Story) template(f *Flip, p pause) string {
 			if !slices.ContainsFunc(f.Changes, func(c Change) bool { return st.sentHas(c.Sent, terms) }) {
 				continue
 			}
+		case "setter":
+			if st.setter(f) != "" {
+				return b.sentence
+			}
+			continue
 		case "magic", "spell":
 			if !st.magic() {
 				continue
@@ -322,11 +377,11 @@ func (st *Story) fill(t string, f *Flip, p pause, next string) string {
 	if d == 1 {
 		gone = "was"
 	}
-	he, his, him := "he", "his", "him"
+	he, his, him, hers := "he", "his", "him", "his"
 	if f.gender == "f" {
-		he, his, him = "she", "her", "her"
+		he, his, him, hers = "she", "her", "her", "hers"
 	}
-	return strings.NewReplacer("{he}", he, "{his}", his, "{him}", him, "{old}", old, "{a new}", aNew, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
+	return strings.NewReplacer("{setter}", strings.ToLower(st.setter(f)), "{he}", he, "{his}", his, "{him}", him, "{hers}", hers, "{old}", old, "{a new}", aNew, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
 		"{less}", numberName(d), "{gone}", gone, "{many}", f.Head).Replace(when + " " + t + ".")
 }
 

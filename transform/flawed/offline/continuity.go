@@ -2,7 +2,10 @@
 
 package offline
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A flip is a plot hole only if the new value cannot be another individual's:
 // a second fox may come by later, another tree may stand by another road. The
@@ -40,6 +43,11 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		return false
 	}
 	a, b := f.Changes[last], f.Changes[now]
+	for _, c := range f.Changes[:last+1] {
+		if c.vague && !slices.Contains(f.Evidence(act2), c.Sent) {
+			return false // who reads it asks whether it belongs to what is contradicted
+		}
+	}
 	switch f.Class {
 	case "species", "role", "object", "place", "name":
 	case "colour", "material", "quality", "direction":
@@ -65,7 +73,7 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		if st.first[b.Sent+1]-st.first[b.Sent] < 5 && !b.Speech {
 			return false // "And Edith, too!" may be anybody
 		}
-		return before >= 3 || before >= 2 && !skip
+		return !st.introduces(f, st.tokenAt(b.Start)) && (before >= 3 || before >= 2 && !skip)
 	case skip && (before < 3 || gap > tight || strays[f.group] || f.Class == "object"):
 		return false // only one who has been there all the time is still there
 	case b.Speech:
@@ -83,11 +91,64 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 			}
 		}
 	}
+	if n := len(f.Supports(act2)); before == 1 && n == 1 && (f.Class == "species" || f.Class == "role" || f.Class == "object") {
+		// One mention here and one there: a second one could be meant, unless
+		// they stand side by side.
+		if f.Class == "object" || gap > 1 && !(gap <= 2 && st.speaks(st.tokenAt(b.Start))) {
+			return false
+		}
+	}
+	if f.Class == "species" && beings[f.group] && st.crowd(f, act2) {
+		return false
+	}
 	limit := tight
 	if b.poss && a.poss || f.Class == "place" || before >= 3 {
 		limit = sameScene / 2
 	}
 	return gap <= limit && !st.again(a.Sent, b.Sent)
+}
+
+// introduces reports a name, at token t, that may be somebody new: one of a
+// list, the son of somebody, "a man called", with a family name.
+func (st *Story) introduces(f *Flip, t int) bool {
+	if st.listed(t) {
+		return true
+	}
+	sent := st.toks[t].sent
+	if t > 0 && st.toks[t-1].sent == sent && (calling[st.toks[t-1].w] || st.toks[t-1].w == "with") {
+		return true
+	}
+	if n := t + 1; n < len(st.toks) && st.toks[n].sent == sent {
+		switch x := st.toks[n]; {
+		case x.sep == "" && x.upper && x.w != "i" && !functionWords[x.w]:
+			return true // Matthew Fane
+		case x.sep == "," && (x.w == "son" || x.w == "daughter" || x.w == "brother" || x.w == "sister" || x.w == "a" || x.w == "an"):
+			return true
+		}
+	}
+	return false
+}
+
+// speaks reports that the noun at token t says something: said the fox.
+func (st *Story) speaks(t int) bool {
+	p := st.phrase(t)
+	k := p.dtok - 1
+	if k >= 0 && st.toks[k].sent == st.toks[t].sent && speaking[st.toks[k].w] && st.toks[p.dtok].sep == "" {
+		return true
+	}
+	return t+1 < len(st.toks) && st.toks[t+1].sent == st.toks[t].sent && (st.toks[t+1].w == "said" || st.toks[t+1].w == "answered" || st.toks[t+1].w == "replied" || st.toks[t+1].w == "cried" || st.toks[t+1].w == "asked")
+}
+
+// crowd reports a first flip among several other beasts: and after that the
+// wolf, the bear, the stag.
+func (st *Story) crowd(f *Flip, act2 int) bool {
+	n := 0
+	for _, t := range st.wordsIn(f.Supports(act2)[0]) {
+		if x, ok := lexicon().byNoun[strings.TrimSuffix(t.w, "'s")]; ok && x.class == "species" && x.one != f.Old {
+			n++
+		}
+	}
+	return n >= 3
 }
 
 // scattered reports a thing that the story loses sight of for long between two

@@ -470,8 +470,8 @@ func (st *Story) otherNumbers(n int, class string) []string {
 	default:
 		tries = []int{3, 4}
 	}
-	if class == "duration" && n < 7 {
-		tries = []int{n + 2, n + 3, n + 1, n + 4}
+	if class == "duration" && n < 30 {
+		tries = []int{n + 2, n + 3, n + 1, n + 4} // a time that is nearly over can grow, but not shrink
 	}
 	for _, k := range tries {
 		if w := name(k); w != "" && k >= 3 {
