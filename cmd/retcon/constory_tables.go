@@ -214,7 +214,7 @@ func taskTable(j *scoring.JudgeReport, ours bool) *report.Table {
 		if n == "" {
 			n = "no type"
 		}
-		t.Columns = append(t.Columns, n, "stories")
+		t.Columns = append(t.Columns, n, n+" stories")
 	}
 	t.Columns = append(t.Columns, "words", "total")
 	for i := range j.Models {

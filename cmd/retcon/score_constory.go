@@ -41,7 +41,7 @@ type scoreConStoryCmd struct {
 	Table    string `help:"Form of the tables: text, markdown or csv." default:"text" enum:"text,markdown,csv"`
 	JSON     bool   `name:"json" help:"Print everything as JSON."`
 	HTML     string `name:"html" help:"Also write a page with tables and plots." placeholder:"FILE"`
-	Plots    string `help:"Also write the plots as SVG files into this folder." placeholder:"DIR"`
+	Files    string `help:"Also write the plots (SVG) and the tables behind them (CSV) into this folder, a file each." placeholder:"DIR"`
 	PerStory string `help:"Also write a line of JSON a story." placeholder:"FILE"`
 	Export   string `help:"Also write the runs in the published tools' columns: FILE.csv or FILE.parquet." placeholder:"FILE"`
 }
@@ -147,7 +147,7 @@ func (cmd *scoreConStoryCmd) write(e *env, in *constoryInput, runs []scoring.Jud
 			return err
 		}
 	}
-	if cmd.HTML == "" && cmd.Plots == "" {
+	if cmd.HTML == "" && cmd.Files == "" {
 		return nil
 	}
 	page := constoryPage(sum)
@@ -156,19 +156,23 @@ func (cmd *scoreConStoryCmd) write(e *env, in *constoryInput, runs []scoring.Jud
 			return err
 		}
 	}
-	if cmd.Plots == "" {
+	if cmd.Files == "" {
 		return nil
 	}
-	if err := os.MkdirAll(cmd.Plots, 0o755); err != nil {
-		return &fetch.Error{Op: "create", Name: cmd.Plots, Kind: fetch.Disk, Err: err}
+	if err := os.MkdirAll(cmd.Files, 0o755); err != nil {
+		return &fetch.Error{Op: "create", Name: cmd.Files, Kind: fetch.Disk, Err: err}
 	}
 	for _, s := range page.Sections {
+		file := func(i int, ext string, write func(io.Writer) error) error {
+			return fetch.WriteFileAtomic(filepath.Join(cmd.Files, fmt.Sprintf("%s-%d.%s", fileWord(s.Title), i+1, ext)), 0o644, write)
+		}
 		for i, f := range s.Figures {
-			name := fmt.Sprintf("%s-%d.svg", fileWord(s.Title), i+1)
-			if err := fetch.WriteFileAtomic(filepath.Join(cmd.Plots, name), 0o644, func(w io.Writer) error {
-				_, err := io.WriteString(w, string(f))
+			if err := file(i, "svg", func(w io.Writer) error { _, err := io.WriteString(w, string(f)); return err }); err != nil {
 				return err
-			}); err != nil {
+			}
+		}
+		for i, t := range s.Tables {
+			if err := file(i, "csv", func(w io.Writer) error { return t.Write(w, report.CSV) }); err != nil {
 				return err
 			}
 		}
@@ -178,21 +182,30 @@ func (cmd *scoreConStoryCmd) write(e *env, in *constoryInput, runs []scoring.Jud
 
 // fileWord makes a title a file's name.
 func fileWord(title string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
+	words := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
 			return r
 		case r >= 'A' && r <= 'Z':
 			return r + 'a' - 'A'
 		}
-		return '-'
-	}, title), "-")
+		return ' '
+	}, title)
+	return strings.Join(strings.Fields(words), "-")
 }
 
+// writeTables writes tables one after the other. The CSV form, which has no
+// place for a title, gets it as a line that starts with #: without it nobody
+// could tell one judge's table from another's.
 func writeTables(w io.Writer, format string, tables []*report.Table) error {
 	for i, t := range tables {
 		if i > 0 {
 			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if format == report.CSV {
+			if _, err := fmt.Fprintln(w, "#", t.Title); err != nil {
 				return err
 			}
 		}
