@@ -7,7 +7,8 @@
 //
 //	go run ./scripts/bench/prompts -n 100000 -out DIR
 //
-// run.sh times the command on them. Texts are put together from word lists, so
+// run.sh times the command on them; -step times the step alone, without reading
+// and dedup. Texts are put together from word lists, so
 // that no two stories share long runs of words; they are no literature.
 package main
 
@@ -27,7 +28,14 @@ func main() {
 	log.SetFlags(0)
 	n := flag.Int("n", 1000, "sources in all")
 	out := flag.String("out", "", "folder to write to")
+	alone := flag.Bool("step", false, "write nothing: run the step alone on so many sources")
 	flag.Parse()
+	if *alone {
+		if err := step(*n); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if *out == "" {
 		log.Fatal("say where to write: -out DIR")
 	}
@@ -39,7 +47,7 @@ func main() {
 // run writes half of the sources as plots, a third as WritingPrompts, the rest
 // evenly as the others.
 func run(dir string, n int) error {
-	g := &maker{r: rand.New(rand.NewPCG(1, 2))}
+	g := newMaker()
 	plots, wp := n/2, n/3
 	rest := max(1, (n-plots-wp)/4)
 	if err := g.plots(filepath.Join(dir, "wikiplots"), plots); err != nil {
@@ -130,6 +138,8 @@ type maker struct {
 	r   *rand.Rand
 	who []string
 }
+
+func newMaker() *maker { return &maker{r: rand.New(rand.NewPCG(1, 2))} }
 
 func (g *maker) one(list []string) string { return list[g.r.IntN(len(list))] }
 
