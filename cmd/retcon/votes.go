@@ -89,7 +89,8 @@ func (r *reviewer) judge(d schemas.Draft) (schemas.Draft, string, *schemas.Dropp
 	case scoring.Rejected:
 		return drop("rejected", "more than half of the annotators do not find it valid: "+iv.Ballot().String())
 	case scoring.Undecided:
-		if r.allowed {
+		// Too few votes are as good as none; as many on either side are a verdict.
+		if b := iv.Ballot(); r.allowed && (b.Yes != b.No || b.Yes+b.No < max(r.panel.Rules.MinVotes, 1)) {
 			return d, schemas.Unverified, nil
 		}
 		return drop("undecided", "too few votes, or as many on either side; one more annotator decides: "+iv.Ballot().String())
