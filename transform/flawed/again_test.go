@@ -31,6 +31,9 @@ func TestAskedAgainWithTheReason(t *testing.T) {
 		"acts: misquoted": {"acts", "does not stand in the story", "parse_failed", func(s string) string {
 			return regexp.MustCompile(`(First Line:\*\*).*`).ReplaceAllString(s, "$1 No such words stand in any tale of ours.")
 		}},
+		"resolve: placed nowhere": {"resolve", "does not stand between", "bridge_place", func(s string) string {
+			return regexp.MustCompile(`(?s)### Insert after\n.*?\n\n`).ReplaceAllString(s, "### Insert after\nNo such words stand in any tale of ours.\n\n")
+		}},
 		"score: off the scale": {"score", "no importance score", "parse_failed", func(s string) string { return strings.ReplaceAll(s, "Score: 3", "Score: 9") }},
 	} {
 		if c.bad == nil {
@@ -65,7 +68,11 @@ func TestAskedAgainWithTheReason(t *testing.T) {
 				t.Errorf("%s: the second prompt ends %q", name, second[max(0, len(second)-200):])
 			}
 			i := slices.IndexFunc(o.Dropped, func(d schemas.Dropped) bool { return d.Stage == c.stage && d.Reason == c.reason })
-			if both != (i >= 0) || both == (len(o.Outs) == 1) || !both && o.Outs[0].Patched.TextHash != base.Patched.TextHash {
+			kept := len(o.Outs) == 1
+			if c.stage == "resolve" { // the plot hole stays
+				kept = kept && o.Outs[0].Resolved != nil
+			}
+			if both != (i >= 0) || both == kept || !both && o.Outs[0].Patched.TextHash != base.Patched.TextHash {
 				t.Errorf("%s, both bad %v: %d items, %v", name, both, len(o.Outs), o.Dropped)
 			}
 		}

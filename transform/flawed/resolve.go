@@ -18,7 +18,7 @@ import (
 )
 
 // resolveVersion covers the rules that answer this stage offline.
-var resolveVersion = "4+" + offline.Version()
+var resolveVersion = "5+" + offline.Version()
 
 // resolve asks for context that explains the error away.
 func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
@@ -33,16 +33,16 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 			in := m.source(d)
 			in.Story, in.Explanation = d.Patched.Text, d.Explanation
 			in.Marked = markSentences(d.Patched, changed(d.Patched))
-			res, err := ask(ctx, pass, resolveCall, in, readTries, nil)
+			var v *schemas.Variant
+			res, err := ask(ctx, pass, resolveCall, in, readTries, func(c bridging) (err error) {
+				v, err = m.bridge(d, c)
+				return err
+			})
 			switch {
 			case err != nil:
 				return err
 			case res.Outcome == llm.NoRule:
 				return transform.Drop("no_bridge", res.Reason)
-			}
-			v, err := m.bridge(d, res.Value)
-			if err != nil {
-				return err
 			}
 			stamp(d, pass, "resolve", resolveVersion, resolveCall.Template, res.Model, res.Key)
 			in = prompt{Title: d.Title, Story: v.Text, Marked: markSentences(v, changed(v)), draft: d, maker: m}
