@@ -116,6 +116,9 @@ func (st *Story) attribute(class string, h head, ms []mention, least int) *Flip 
 			return st.turnDown(h.one, class, "mixed_value")
 		}
 	}
+	if rods[h.one] && slices.ContainsFunc([]string{"rod", "wand", "staff", "stick"}, func(w string) bool { return w != h.one && st.has(w) }) {
+		return st.turnDown(h.one, class, "other_one") // the ivory rod may be the wand
+	}
 	if st.compounded(h) {
 		return st.turnDown(h.one, class, "compound") // the gown may be the bedgown
 	}
@@ -185,6 +188,8 @@ func (st *Story) attribute(class string, h head, ms []mention, least int) *Flip 
 	}
 	return f
 }
+
+var rods = set("rod wand staff stick")
 
 // compounded reports a word of the story that ends in the noun.
 func (st *Story) compounded(h head) bool {

@@ -101,6 +101,9 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 	if f.Class == "species" && beings[f.group] && st.crowd(f, act2) {
 		return false
 	}
+	if f.Class == "place" && len(f.Supports(act2)) == 1 {
+		return false // a hut may stand by the cave
+	}
 	limit := tight
 	if b.poss && a.poss || f.Class == "place" || before >= 3 {
 		limit = sameScene / 2

@@ -17,7 +17,8 @@ func TestPrecision(t *testing.T) {
 		class, old string
 		fits       bool
 	}{
-		{"a dwelling", "They came to a hut. In the hut it was still.\n##\nShe went back to the hut.", "place", "hut", true},
+		{"a dwelling", "They came to a hut. In the hut it was still.\n##\nShe went back to the hut. In the hut it was dark.", "place", "hut", true},
+		{"a dwelling beside another", "They came to a cave. In the cave it was still.\n##\nThe trees before the cave were green.", "place", "cave", false},
 		{"open land", "They came to a moor. The moor was still.\n##\nShe went back to the moor.", "place", "moor", false},
 		{"a wood may lie in a valley", "They came to a wood. The wood was still.\n##\nShe went back to the wood.", "place", "wood", false},
 		{"on a place", "They came to a tower. In the tower it was still.\n##\nShe stood upon the tower.", "place", "tower", false},

@@ -219,7 +219,7 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		if !plainName(low, n.Gender) && (n.Far || n.Stories < 2 || otherGender(low, n.Gender) || madeOf(low, isWord)) {
 			continue // a nickname, or a name nobody else bears
 		}
-		if n.Gender != p.Gender || st.alike(low, p) || low[0] == w[0] || st.has(low) || st.has(low+"'s") {
+		if n.Gender != p.Gender || st.alike(low, p) || initial(low) == initial(w) || st.has(low) || st.has(low+"'s") {
 			continue
 		}
 		f.New = n.Name
@@ -240,6 +240,19 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		f.Changes = append(f.Changes, Change{Range: text.Range{Start: t.start, End: end}, New: matchCase(st.Text[t.start:end], f.New), Sent: t.sent, Speech: t.speech, Long: t.long, States: true})
 	}
 	return f
+}
+
+// initial returns the first sound of a name, so that Karin is not given to
+// Caroline.
+func initial(low string) byte {
+	switch c := low[0]; c {
+	case 'k', 'q':
+		return 'c'
+	case 'y', 'i', 'g':
+		return 'j'
+	default:
+		return c
+	}
 }
 
 // alike reports that the story has another name that starts like a new one:

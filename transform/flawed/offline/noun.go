@@ -197,8 +197,8 @@ func (st *Story) derived(one string) bool {
 func (st *Story) several(toks []int, many string) bool {
 	for _, p := range st.tokensOf(many) {
 		np := st.phrase(p)
-		if np.definite() || np.num >= 0 {
-			return true
+		if np.definite() || np.num >= 0 || st.toks[p].upper && !st.toks[p].head {
+			return true // a heading: Of Drowning Eels
 		}
 		for _, t := range toks {
 			if d := st.toks[t].sent - st.toks[p].sent; -4 < d && d < 4 {

@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 		{"old and young", "He met an old fox. The old fox bowed.\n##\nThe young fox came out.", "", "species"},
 		{"role", "There was a cobbler in the town. The cobbler was poor.\n##\nAt last the cobbler went to court.", "role cobbler: cobbler [0 1] [2]", ""},
 		{"bound to the trade", "There was a cobbler in the town. The cobbler was poor.\n##\nThe cobbler made shoes for the king.", "", "role"},
-		{"place", "They came to a hut. In the hut it was still.\n##\nShe went back to the hut.", "place hut: hut [0 1] [2]", ""},
+		{"place", "They came to a hut. In the hut it was still.\n##\nShe went back to the hut. In the hut it was dark.", "place hut: hut [0 1] [2 3]", ""},
 		{"object", "He found a sword in the grass. The sword was heavy.\n##\nHe laid the sword down.", "object sword: sword [0 1] [2]", ""},
 		{"bound to its use", "He found a sword in the grass. The sword was heavy.\n##\nHe drew the sword.", "", "object"},
 		{"name", "There was a boy called Ralf. Ralf said that he was cold. His mother gave Ralf his coat, and he thanked her, and he went.\n##\nThe road was long. At night Ralf came home, and he was glad of his supper, and so was Ralf.",
