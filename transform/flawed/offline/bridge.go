@@ -42,7 +42,7 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 			best, at = p, i
 		}
 	}
-	if at < 0 || best < interval || f.Class == "duration" && numberWords[f.New] < numberWords[f.Old] && st.nearlyOver(f, at+1) {
+	if at < 0 || best < interval || f.Class == "duration" && (st.nearlyOver(f, at+1) || st.andADay(f)) {
 		return 0, "", false
 	}
 	t := st.template(f, best)
@@ -73,6 +73,17 @@ func (st *Story) nearlyOver(f *Flip, to int) bool {
 }
 
 var nearEnd = set("nearly almost end ended close near last remained")
+
+// andADay reports a term of so many years and a day.
+func (st *Story) andADay(f *Flip) bool {
+	for _, c := range f.Changes {
+		t := st.tokenAt(c.Start)
+		if t+4 < len(st.toks) && st.toks[t+2].w == "and" && st.toks[t+3].w == "a" && st.toks[t+4].w == "day" {
+			return true
+		}
+	}
+	return false
+}
 
 // setter returns who set a term: "the dragon", when a mention of it stands in
 // what the dragon says; "" when the story does not say.

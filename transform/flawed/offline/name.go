@@ -188,6 +188,9 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		if t != w && t != w+"'s" && (compoundHas(t, w) || len(w) >= 4 && strings.HasPrefix(t, w[:4])) {
 			return st.turnDown(w, "name", "kindred_word")
 		}
+		if at := st.at[t][0]; len(w) >= 3 && len(t) > 3 && t != w && t != w+"'s" && strings.HasPrefix(t, w[:3]) && st.toks[at].upper && !st.toks[at].head {
+			return st.turnDown(w, "name", "kindred_word") // Annie beside Anne
+		}
 		if short := strings.TrimSuffix(strings.TrimSuffix(t, "'s"), "y"); len(short) >= 3 && short != w && strings.HasPrefix(w, short) && st.toks[st.at[t][0]].upper {
 			return st.turnDown(w, "name", "kindred_word") // Dan beside Daniel
 		}
