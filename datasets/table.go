@@ -262,7 +262,8 @@ func (s *shardWriter) openShard() error {
 		f.Close()
 		return err
 	}
-	options := []parquet.WriterOption{s.layout.schema, parquet.Compression(c), parquet.CreatedBy("retcon", Version, "go")}
+	options := []parquet.WriterOption{s.layout.schema, parquet.Compression(c), parquet.CreatedBy("retcon", Version, "go"),
+		parquet.DataPageStatistics(false)} // they would repeat least and greatest texts in every page header; the page index has what readers prune by
 	for _, kv := range s.opt.meta {
 		options = append(options, parquet.KeyValueMetadata(kv[0], kv[1]))
 	}
