@@ -187,7 +187,7 @@ var goesBack = regexp.MustCompile(`(?i)^\W*(?:meantime|meanwhile|presently|thus|
 // opening is the story's beginning, of whole sentences.
 func (r *reading) opening(l lengths) (piece, bool) {
 	first := r.firstProse()
-	if first < 0 || leans(r.of(r.sents[first]), r.zh) && r.zh || goesBack.MatchString(r.of(r.sents[first])) {
+	if first < 0 || leans(r.of(r.sents[first]), r.zh) && r.zh || goesBack.MatchString(r.of(r.sents[first])) || unicode.IsLower(firstLetter(r.of(r.sents[first]))) {
 		return piece{}, false
 	}
 	sum, last := 0, -1

@@ -15,7 +15,7 @@ import (
 )
 
 // Version changes whenever the same source may become another prompt.
-const Version = "3"
+const Version = "4"
 
 // StepName is the step's name: the stage of what it sets aside.
 const StepName = "prompts"

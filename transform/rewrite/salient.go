@@ -281,8 +281,11 @@ func (r *reading) first() bool {
 
 // quoted reports speech between single quotes: 'Come,' said he.
 func quoted(s string) bool {
-	return strings.HasPrefix(s, "'") || strings.Contains(s, " '") || strings.Contains(s, ",' ")
+	return strings.HasPrefix(s, "'") || strings.Contains(s, " '") || strings.Contains(s, ",' ") || closes.MatchString(s)
 }
+
+// closes is the end of speech between typographic single quotes.
+var closes = regexp.MustCompile(`[,.!?]’`)
 
 // clause is a sentence up to its first semicolon, colon or dash where it is
 // long and what stands before can stand alone: old tales join many of them.
