@@ -204,6 +204,9 @@ func (e *earlier) sign(ctx context.Context, set dedup.Settings) (*dedup.Against,
 // never a filter.
 const retellingsTable = "retellings.jsonl"
 
+// maxProfiles bounds the report: a profile takes a few kilobytes.
+const maxProfiles = 50_000
+
 // retellings compares titles, names and themes of the stories that stay.
 func (c *chain) retellings(d *dedup.Decisions, out *pipeline.Output) error {
 	var profiles []dedup.Profile
@@ -212,6 +215,11 @@ func (c *chain) retellings(d *dedup.Decisions, out *pipeline.Output) error {
 			return err
 		}
 		if kept, dropped := d.Apply(s); dropped == nil && s.Kind == schemas.KindStory {
+			if len(profiles) == maxProfiles {
+				c.log.Warn("no report on retellings: it is for collections that people can read", "stories over", maxProfiles)
+				_, err := out.Table(retellingsTable)
+				return err
+			}
 			profiles = append(profiles, dedup.ProfileOf(kept))
 		}
 	}

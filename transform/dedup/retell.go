@@ -151,8 +151,9 @@ type Retelling struct {
 // The score is half the titles' share, half the names' and three times the
 // themes', weights that put the most known retellings of fairy-tale books in
 // front (100 of 104 among the first 500 pairs of 1,500 tales). Pairs of a
-// score under least (0 stands for 0.5) are left out. Pairs that dedup joined should be
-// left out by passing the stories that stay.
+// score under least (0 stands for 0.5) are left out, and so are all behind the
+// first 20,000. Pairs that dedup joined should be left out by passing the stories
+// that stay. Time and memory grow with the stories, not with their pairs.
 func Retellings(profiles []Profile, least float64) []Retelling {
 	if least <= 0 {
 		least = 0.5
@@ -184,41 +185,62 @@ func Retellings(profiles []Profile, least float64) []Retelling {
 	}
 	at := -1
 	topics := weigh(profiles, func(Profile) []string { at++; return themes[at] })
-	type pair struct{ a, b int32 }
-	found := map[pair]bool{}
-	for _, index := range []map[string]*term{titles, names, topics} {
-		for _, t := range index {
-			// A word that over a fiftieth of all tales have says too little to
-			// bring two together by itself.
-			if len(t.in) > max(20, len(profiles)/50) {
-				continue
-			}
-			for i, a := range t.in {
-				for _, b := range t.in[i+1:] {
-					found[pair{a, b}] = true
+	// A word that over a fiftieth of all tales have, or hundreds, says too little
+	// to bring two together by itself; and pairs grow with its square.
+	const manyTales = 200
+	most := min(max(20, len(profiles)/50), manyTales)
+	var out []Retelling
+	met := make([]int32, len(profiles)) // the last profile that met it, plus one
+	for a := range profiles {
+		var with []int32 // later profiles that share a rare word with a
+		meet := func(words []string, index map[string]*term) {
+			for _, w := range words {
+				in := index[w].in
+				if len(in) > most {
+					continue
+				}
+				at, _ := slices.BinarySearch(in, int32(a))
+				for _, b := range in[at+1:] {
+					if met[b] != int32(a)+1 {
+						met[b] = int32(a) + 1
+						with = append(with, b)
+					}
 				}
 			}
 		}
-	}
-	var out []Retelling
-	for p := range found {
-		a, b := profiles[p.a], profiles[p.b]
-		r := Retelling{
-			A: a.ID, B: b.ID, TitleA: a.Title, TitleB: b.Title,
-			Titles: max(similar(a.title, b.title, titles), spelling(spelt[p.a], spelt[p.b])),
-			Names:  similar(a.names, b.names, names),
-			Themes: similar(themes[p.a], themes[p.b], topics),
+		meet(profiles[a].title, titles)
+		meet(profiles[a].names, names)
+		meet(themes[a], topics)
+		for _, b := range with {
+			p, q := &profiles[a], &profiles[b]
+			r := Retelling{
+				A: p.ID, B: q.ID, TitleA: p.Title, TitleB: q.Title,
+				Titles: max(similar(p.title, q.title, titles), spelling(spelt[a], spelt[b])),
+				Names:  similar(p.names, q.names, names),
+				Themes: similar(themes[a], themes[b], topics),
+			}
+			r.Score = r.Titles/2 + r.Names/2 + 3*r.Themes
+			if r.Score >= least {
+				r.Titles, r.Names, r.Themes, r.Score = round4(r.Titles), round4(r.Names), round4(r.Themes), round4(r.Score)
+				out = append(out, r)
+			}
 		}
-		r.Score = r.Titles/2 + r.Names/2 + 3*r.Themes
-		if r.Score >= least {
-			r.Titles, r.Names, r.Themes, r.Score = round4(r.Titles), round4(r.Names), round4(r.Themes), round4(r.Score)
-			out = append(out, r)
+		if len(out) > 2*mostRetellings {
+			out = likeliest(out)
 		}
 	}
+	return likeliest(out)
+}
+
+// mostRetellings is the length of the list: more than people read.
+const mostRetellings = 20_000
+
+// likeliest sorts pairs, the likeliest first, and cuts the list.
+func likeliest(out []Retelling) []Retelling {
 	slices.SortFunc(out, func(x, y Retelling) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.A, y.A), strings.Compare(x.B, y.B))
 	})
-	return out
+	return out[:min(len(out), mostRetellings)]
 }
 
 // themeWords is how many words tell what a text is about.
