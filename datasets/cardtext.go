@@ -135,6 +135,10 @@ func (c *cardWriter) structure() {
 			if s.Target > 0 {
 				target = s.Target
 			}
+			if conf.Schema != "example" { // rows without a label
+				t.Add("`"+conf.Name+"`", s.Name, s.Rows, nil, nil, nil, target)
+				continue
+			}
 			t.Add("`"+conf.Name+"`", s.Name, s.Rows, s.Positives, s.Negatives, s.Groups, target)
 		}
 	}

@@ -38,6 +38,10 @@ func (in sidecarInput) inside() report.Section {
 	var bars []report.Bar
 	for _, c := range in.Configs {
 		for _, sp := range c.Splits {
+			if c.Schema != "example" { // rows without a label
+				t.Add(c.Name, sp.Name, sp.Rows, nil, nil, nil, len(sp.Files), int(sp.Bytes))
+				continue
+			}
 			t.Add(c.Name, sp.Name, sp.Rows, sp.Positives, sp.Negatives, sp.Groups, len(sp.Files), int(sp.Bytes))
 			bars = append(bars, report.Bar{Label: c.Name + ": errors", Value: float64(sp.Positives), Group: "errors"}, report.Bar{Label: "consistent", Value: float64(sp.Negatives), Group: "consistent"})
 		}

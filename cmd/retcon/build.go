@@ -90,6 +90,10 @@ func printRelease(e *env, dir string, m schemas.Manifest) error {
 			if s.Words != nil {
 				mean = int(s.Words.Mean + 0.5)
 			}
+			if c.Schema != "example" { // rows without a label
+				items.Add(c.Name, s.Name, s.Rows, nil, nil, nil, mean)
+				continue
+			}
 			items.Add(c.Name, s.Name, s.Rows, s.Positives, s.Negatives, s.Groups, mean)
 		}
 	}
