@@ -4,7 +4,9 @@ package datasets
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -32,7 +34,33 @@ func Open(dir string) (*Release, error) {
 	if err := json.Unmarshal(b, &r.Manifest); err != nil {
 		return nil, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err}
 	}
+	if err := r.readable(); err != nil {
+		return nil, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err}
+	}
 	return r, nil
+}
+
+// readable says why the manifest is none that can be read by: any JSON object
+// would otherwise do for a release without rows, which shares nothing with
+// anybody and lacks what everybody has.
+func (r *Release) readable() error {
+	m := r.Manifest
+	switch {
+	case m.Format != 1:
+		return fmt.Errorf("it is no manifest of a release, or of another version of retcon: its format is %d, this version reads 1", m.Format)
+	case m.Name == "" || m.Version == "":
+		return errors.New("it names no release: name or version is empty")
+	}
+	for _, c := range m.Configs {
+		for _, s := range c.Splits {
+			for _, f := range s.Files {
+				if !fs.ValidPath(f.Path) {
+					return fmt.Errorf("config %s, split %s: path %q leaves the release", c.Name, s.Name, f.Path)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // ID is name@version, as predictions name a release.

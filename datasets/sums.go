@@ -126,7 +126,13 @@ func readSums(raw []byte) (map[string]string, error) {
 // without what git and hub clients keep for themselves.
 func listFiles(dir string) ([]string, error) {
 	var names []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	// The folder itself may be a link, as "latest" often is; a walk would not
+	// follow it and see one strange file.
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, &fetch.Error{Op: "list", Name: dir, Kind: fetch.Input, Err: err}
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

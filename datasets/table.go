@@ -413,6 +413,9 @@ func readGroup(group parquet.RowGroup, l *layout, typ reflect.Type, n *int, yiel
 // eachRow calls f with the rows of a group while it returns true, and reports
 // whether to go on. n counts the rows that were taken.
 func eachRow(group parquet.RowGroup, n *int, f func(parquet.Row) (bool, error)) (bool, error) {
+	if group.NumRows() == 0 { // a table of none, as pyarrow writes it, has nowhere to seek to
+		return true, nil
+	}
 	rows, err := openRows(group)
 	if err != nil {
 		return false, err

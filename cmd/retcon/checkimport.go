@@ -55,6 +55,7 @@ func (cmd *checkCmd) importAll(e *env, files []string) error {
 	}
 	defer run.discard()
 	seen := map[string]bool{}
+files:
 	for _, f := range files {
 		for row, err := range tableRows(f) {
 			if err == nil {
@@ -78,7 +79,7 @@ func (cmd *checkCmd) importAll(e *env, files []string) error {
 				return err
 			}
 			if cmd.Limit > 0 && run.tally.stories >= cmd.Limit {
-				break
+				break files
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
@@ -59,6 +61,9 @@ func checkFiles(paths []string) (files []string, plain bool, err error) {
 		err = filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 				return err
+			}
+			if !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0 {
+				return nil // a pipe or a device would be waited for
 			}
 			switch ext := strings.ToLower(filepath.Ext(path)); ext {
 			case ".txt", ".text", ".md", ".jsonl", ".ndjson", ".parquet", ".csv":
@@ -127,7 +132,11 @@ func readPlain(path string) (checked, error) {
 	if err != nil {
 		return checked{}, &fetch.Error{Op: "open", Name: path, Kind: fetch.Input, Err: err}
 	}
-	frozen := text.Freeze(text.Decode(data, "").Text)
+	decoded := text.Decode(data, "").Text
+	if what := binaryText(decoded); what != "" {
+		return checked{}, inputError(path, fmt.Errorf("the file holds %s: it is no text, or in a charset nobody can tell", what))
+	}
+	frozen := text.Freeze(decoded)
 	story := text.Trim(frozen)
 	if story == "" {
 		return checked{}, inputError(path, errors.New("the file holds no text"))
@@ -137,8 +146,29 @@ func readPlain(path string) (checked, error) {
 	if filepath.IsAbs(path) {
 		name = filepath.Base(path) // no place of this machine gets into a record
 	}
+	if strings.ContainsAny(name, "\t\n\r") || !utf8.ValidString(name) {
+		return checked{}, inputError(strconv.Quote(path), errors.New("a story's id is its file's name, and this one holds a tab, a newline or bytes that are no UTF-8; rename the file"))
+	}
 	return checked{Text: check.Text{ID: name, TextHash: schemas.HashText(story), Story: story, Title: filepath.Base(path)},
 		where: path, lines: strings.Count(lead, "\n")}, nil
+}
+
+// binaryText names what no text holds many of, control characters, if more than
+// one in a hundred of s are such; else it is empty. A few occur in real files.
+func binaryText(s string) string {
+	controls, all := 0, 0
+	for _, r := range s {
+		if all++; all > 1<<20 {
+			break
+		}
+		if unicode.IsControl(r) && !unicode.IsSpace(r) && r != 0x1A {
+			controls++
+		}
+	}
+	if controls > 3 && controls*100 > all {
+		return fmt.Sprintf("%d control characters among its first %d", controls, all)
+	}
+	return ""
 }
 
 // checkedRow reads a row of a table: a generated story (generated_story, or
@@ -154,6 +184,15 @@ func checkedRow(row tableRow) (c checked, reason string, err error) {
 		return ""
 	}
 	has := func(name string) bool { return slices.Contains(row.names, name) }
+	for _, name := range []string{"generated_story", "text", "story"} { // in the order of the cases below
+		if !has(name) {
+			continue
+		}
+		if _, _, err := row.text(name); err != nil {
+			return c, "", err
+		}
+		break
+	}
 	c = checked{where: row.where}
 	switch {
 	case has("generated_story"):

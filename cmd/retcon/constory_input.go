@@ -187,8 +187,12 @@ func (in *constoryInput) index(s *judgedSource) error {
 				Judge    string `json:"judge"`
 				Protocol string `json:"protocol"`
 			}
-			if jerr := json.Unmarshal(line, &head); jerr != nil || head.StoryID == "" {
-				return inputError(fmt.Sprintf("%s:%d", s.path, n), fmt.Errorf("no report with a story_id: %w", jerr))
+			jerr := json.Unmarshal(line, &head)
+			if jerr == nil && head.StoryID == "" {
+				jerr = errors.New("story_id is missing or empty")
+			}
+			if jerr != nil {
+				return inputError(fmt.Sprintf("%s:%d", s.path, n), fmt.Errorf("no report of retcon check: %w", jerr))
 			}
 			k := judgeKey{cmp.Or(head.Judge, in.cmd.Judge), head.Protocol}
 			if !slices.Contains(in.judges, k) {

@@ -158,6 +158,10 @@ func (cmd *generateCmd) resolve(models *generate.Models) (generatePlan, error) {
 		p.params.LogProbs = *cmd.LogProbs
 	}
 	switch {
+	case !sampling(p.params.Temperature) || !sampling(p.params.TopP):
+		return p, usagef("--temperature and --top-p are numbers from 0")
+	case p.params.MaxTokens < 0 || p.params.TopK != nil && *p.params.TopK < 1:
+		return p, usagef("--max-tokens and --top-k count from 1")
 	case p.sample < 0 || p.cfg.Limit < 0 || p.cfg.Words < 1:
 		return p, usagef("--sample, --limit and --words count from 0, 0 and 1")
 	case p.params.LogProbs < 0:
@@ -427,7 +431,10 @@ func promptOf(row tableRow) (schemas.Prompt, error) {
 		}
 		return p, nil
 	}
-	text, ok := row.get("prompt")
+	text, ok, err := row.text("prompt")
+	if err != nil {
+		return p, err
+	}
 	if !ok || strings.TrimSpace(text) == "" {
 		return p, inputError(row.where, errors.New("no prompt: want the columns id and prompt"))
 	}
@@ -708,11 +715,11 @@ func (cmd *generateCmd) importAll(e *env, models *generate.Models) error {
 			for g, err := range importFile(path, cmd.Column, im) {
 				if err == nil {
 					if first, twice := seen[g.GeneratedID]; twice {
-						err = inputError(path, fmt.Errorf("%s for the second time; it stands in %s too", g.GeneratedID, first))
+						err = inputError(g.where, fmt.Errorf("%s for the second time; it stands in %s too", g.GeneratedID, first))
 					}
-					seen[g.GeneratedID] = path
+					seen[g.GeneratedID] = g.where
 				}
-				if !yield(g, err) || err != nil {
+				if !yield(g.Generated, err) || err != nil {
 					return
 				}
 			}
@@ -721,14 +728,20 @@ func (cmd *generateCmd) importAll(e *env, models *generate.Models) error {
 	return cmd.write(e, &m, rows, func() error { return nil })
 }
 
+// imported is a row of an imported file, and where it stands.
+type imported struct {
+	schemas.Generated
+	where string
+}
+
 // importFile reads the rows of one file. Rows of our own tables come as they
 // are; with a models table they get its class and family.
-func importFile(path, column string, im generate.Import) iter.Seq2[schemas.Generated, error] {
-	return func(yield func(schemas.Generated, error) bool) {
+func importFile(path, column string, im generate.Import) iter.Seq2[imported, error] {
+	return func(yield func(imported, error) bool) {
 		story, n := column, 0
 		for row, err := range tableRows(path) {
 			if err != nil {
-				yield(schemas.Generated{}, err)
+				yield(imported{}, err)
 				return
 			}
 			n++
@@ -740,26 +753,26 @@ func importFile(path, column string, im generate.Import) iter.Seq2[schemas.Gener
 			} else {
 				if story == "" {
 					if story, err = scoring.StoryColumn(row.names, ""); err != nil {
-						yield(schemas.Generated{}, withHint(exitInput, "name it with --story-column", fmt.Errorf("%s: %w", path, err)))
+						yield(imported{}, withHint(exitInput, "name it with --story-column", fmt.Errorf("%s: %w", path, err)))
 						return
 					}
 				}
 				im.StoryColumn = story
 				if _, ok := row.get(story); !ok && row.names != nil && !slices.Contains(row.names, story) {
 					err = fmt.Errorf("no column %q; the columns are %s", story, strings.Join(row.names, ", "))
-				} else {
+				} else if _, _, err = row.text(story); err == nil {
 					g, err = im.Row(row.get)
 				}
 			}
-			if err != nil {
+			if err != nil && fetch.KindOf(err) == 0 {
 				err = inputError(row.where, err)
 			}
-			if !yield(g, err) || err != nil {
+			if !yield(imported{g, row.where}, err) || err != nil {
 				return
 			}
 		}
 		if n == 0 {
-			yield(schemas.Generated{}, inputError(path, errors.New("no rows")))
+			yield(imported{}, inputError(path, errors.New("no rows")))
 		}
 	}
 }

@@ -76,6 +76,10 @@ func readRecipe(path string) (schemas.Recipe, error) {
 	return recipe, nil
 }
 
+// sampling says whether a temperature or a share can be asked for: NaN and the
+// infinities, which flags may spell, have no form in a request.
+func sampling(v *float64) bool { return v == nil || *v >= 0 && *v <= math.MaxFloat32 }
+
 // openAsker opens the store and the engine behind a client.
 func openAsker(e *env, cfg askerConfig, f modelFlags) (*asker, error) {
 	a := &asker{engine: cfg.engine}
@@ -101,6 +105,9 @@ func openAsker(e *env, cfg askerConfig, f modelFlags) (*asker, error) {
 	}
 	opts.Stages = map[string]llm.StageSetting{}
 	for _, s := range cfg.stages {
+		if !sampling(s.Temperature) {
+			return nil, usagef("%s: temperature is %v, want a number from 0", s.Stage, *s.Temperature)
+		}
 		p, err := convert[llm.Params](s)
 		if err != nil {
 			return nil, usagef("recipe: make.stages: %s: %w", s.Stage, err)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,25 @@ type tableRow struct {
 	names []string // columns: in file order where a file has one, else sorted
 	json  []byte   // the object of a JSON row
 	get   func(name string) (string, bool)
+	typed map[string]any // the values as they were read; nil in CSV, where all are text
+}
+
+// text is a cell of words: a list, an object or a number there is somebody's
+// mistake, which its letters would hide.
+func (r tableRow) text(name string) (string, bool, error) {
+	switch v := r.typed[name].(type) {
+	case nil, string, []byte:
+	case float64:
+		if !math.IsNaN(v) {
+			return "", false, inputError(r.where, fmt.Errorf("%s is a number, not a text", name))
+		}
+	case json.Number, int32, int64, float32, bool:
+		return "", false, inputError(r.where, fmt.Errorf("%s is %v, not a text", name, v))
+	default:
+		return "", false, inputError(r.where, fmt.Errorf("%s is a list or an object, not a text", name))
+	}
+	v, ok := r.get(name)
+	return v, ok, nil
 }
 
 // tableRows reads a CSV, Parquet, JSON Lines or JSON file of rows, as its name
@@ -72,6 +92,10 @@ func csvRows(path string, tabs bool) iter.Seq2[tableRow, error] {
 				header = row.Fields
 				for i, h := range header {
 					header[i] = strings.TrimSpace(h)
+					if header[i] != "" && slices.Contains(header[:i], header[i]) {
+						yield(tableRow{}, inputError(fmt.Sprintf("%s:%d", path, row.Line), fmt.Errorf("column %q stands twice in the header; rename one", header[i])))
+						return
+					}
 				}
 				continue
 			}
@@ -89,7 +113,7 @@ func csvRows(path string, tabs bool) iter.Seq2[tableRow, error] {
 			}
 		}
 		if header == nil {
-			yield(tableRow{}, inputError(path, io.ErrUnexpectedEOF))
+			yield(tableRow{}, inputError(path, errors.New("the file is empty: want a row of column names")))
 		}
 	}
 }
@@ -103,7 +127,7 @@ func parquetRows(path string) iter.Seq2[tableRow, error] {
 				return
 			}
 			n++
-			if !yield(tableRow{where: fmt.Sprintf("%s: row %d", path, n), names: slices.Sorted(maps.Keys(m)), get: cellsOf(m)}, nil) {
+			if !yield(tableRow{where: fmt.Sprintf("%s: row %d", path, n), names: slices.Sorted(maps.Keys(m)), get: cellsOf(m), typed: m}, nil) {
 				return
 			}
 		}
@@ -128,17 +152,30 @@ func jsonRows(path string) iter.Seq2[tableRow, error] {
 			dec.UseNumber()
 			var m map[string]any
 			if err := dec.Decode(&m); err != nil || m == nil {
-				yield(tableRow{}, inputError(where, fmt.Errorf("want a JSON object a row: %w", err)))
+				yield(tableRow{}, inputError(where, fmt.Errorf("want a JSON object a row: %w", noObject(err))))
 				return
 			}
-			if !yield(tableRow{where: where, names: slices.Sorted(maps.Keys(m)), json: row.Data, get: cellsOf(m)}, nil) {
+			if !yield(tableRow{where: where, names: slices.Sorted(maps.Keys(m)), json: row.Data, get: cellsOf(m), typed: m}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// cellsOf reads the cells of a row of typed values as text.
+// noObject is the reader's error, or what it does not call one: null.
+func noObject(err error) error {
+	var typ *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return errors.New("this is null")
+	case errors.As(err, &typ):
+		return fmt.Errorf("this is a %s", typ.Value)
+	}
+	return err
+}
+
+// cellsOf reads the cells of a row of typed values as text. What a table of
+// numbers has for nothing, NaN, is nothing here too.
 func cellsOf(m map[string]any) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		switch v := m[name].(type) {
@@ -146,6 +183,8 @@ func cellsOf(m map[string]any) func(string) (string, bool) {
 			return "", false
 		case string:
 			return v, true
+		case float64:
+			return fmt.Sprint(v), !math.IsNaN(v)
 		default:
 			return fmt.Sprint(v), true
 		}

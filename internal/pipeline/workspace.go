@@ -112,7 +112,7 @@ func (w *Workspace) bind(recipe any) error {
 		return nil
 	}
 	if !json.Valid(old) {
-		return fmt.Errorf("%s is damaged: it is not JSON; use another --work folder", path)
+		return &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: errors.New("it is damaged, no JSON; use another --work folder")}
 	}
 	keys := DifferingKeys(json.RawMessage(old), recipe)
 	if len(keys) == 0 { // written by another version, same content

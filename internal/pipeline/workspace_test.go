@@ -179,8 +179,26 @@ func TestStepAppearsWholeOrNotAtAll(t *testing.T) {
 	if _, err := ix.Get("c"); err == nil {
 		t.Error("Get found a record that is not there")
 	}
-	// A cut file is not current, and reading it names the line.
+	// A file in which a byte is another is not current, though its size is the
+	// same, and a cut one is not; reading that names the line.
 	path := filepath.Join(w.Step("20-dedup"), RecordsFile)
+	check(fp, true, "")
+	for _, name := range []string{RecordsFile, IndexFile} {
+		p := filepath.Join(w.Step("20-dedup"), name)
+		whole, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := slices.Clone(whole)
+		other[len(other)/2] ^= 1
+		if err := os.WriteFile(p, other, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		check(fp, false, name+" is not what")
+		if err := os.WriteFile(p, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.Truncate(path, 30); err != nil {
 		t.Fatal(err)
 	}
