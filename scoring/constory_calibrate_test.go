@@ -243,6 +243,14 @@ func TestCheckRowOfReport(t *testing.T) {
 			t.Errorf("statuses %v", row.Status)
 		}
 	}
+	for _, bad := range []schemas.Span{spanAt(40, 99), spanAt(9, 4), {Text: "Ann is big.", Offsets: schemas.Offsets{End: 11, ByteEnd: 11, UTF16End: 11}}} {
+		edited := rep
+		edited.Findings = []schemas.Finding{rep.Findings[0]}
+		edited.Findings[0].Contra.Spans = []schemas.Span{bad}
+		if _, err := CheckRowOfReport(g, edited, VoteAny); err == nil || !strings.Contains(err.Error(), "span [") {
+			t.Errorf("a finding at %+v: %v", bad, err)
+		}
+	}
 	rep.TextHash = schemas.HashText("other")
 	if _, err := CheckRowOfReport(g, rep, VoteAny); err == nil || !strings.Contains(err.Error(), "another text") {
 		t.Errorf("a report of another text: %v", err)

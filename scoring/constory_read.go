@@ -13,6 +13,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -691,7 +692,19 @@ func CheckRowOfReport(g schemas.Generated, rep schemas.CheckReport, vote Vote) (
 		status = append(status, schemas.CheckStatus{Category: c, Status: StatusNotJudged, Detail: "the judge cannot judge this category"})
 	}
 	var findings []schemas.Finding
+	points := utf8.RuneCountInString(*g.GeneratedStory)
 	for _, f := range rep.Findings {
+		for _, s := range slices.Concat(f.Fact.Spans, f.Contra.Spans) {
+			err := s.Check(*g.GeneratedStory)
+			if s.Text == "" { // offsets in code points alone
+				if err = nil; s.Start < 0 || s.End < s.Start || s.End > points {
+					err = fmt.Errorf("span [%d,%d) does not lie in a text of %d code points", s.Start, s.End, points)
+				}
+			}
+			if err != nil {
+				return CheckRow{}, fmt.Errorf("finding %s of story %s: %w", f.FindingID, rep.StoryID, err)
+			}
+		}
 		if vote.Accepts(f) {
 			findings = append(findings, f)
 		}

@@ -162,11 +162,17 @@ func benchmarkItems(ctx context.Context, f fetch.File) iter.Seq2[dedup.Item, err
 			if err == nil {
 				err = ctx.Err()
 			}
+			var v any
+			if row == 0 && !isCSV && (err != nil || !json.Valid(r.Data)) {
+				if v, ok := wholeObject(f); ok {
+					emit(v)
+					return
+				}
+			}
 			if err != nil {
 				fail(r.N, err)
 				return
 			}
-			var v any
 			switch {
 			case isCSV && header == nil:
 				header = r.Fields
@@ -190,6 +196,18 @@ func benchmarkItems(ctx context.Context, f fetch.File) iter.Seq2[dedup.Item, err
 			}
 		}
 	}
+}
+
+// wholeObject reads a file that is one JSON object over several lines, as
+// benchmarks with their rows in a field of it are written.
+func wholeObject(f fetch.File) (map[string]any, bool) {
+	data, _, err := fetch.ReadFile(f)
+	if err != nil {
+		return nil, false
+	}
+	var v map[string]any
+	err = json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &v)
+	return v, err == nil && v != nil
 }
 
 // onDisk gives a path at which a file can be read at random places.

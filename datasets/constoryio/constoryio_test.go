@@ -83,6 +83,24 @@ func ourRow(t *testing.T) (schemas.Generated, schemas.CheckReport) {
 	return g, rep
 }
 
+// A story with a name and no number keeps its name, or two of them would be one
+// story to whoever reads the table.
+func TestRowID(t *testing.T) {
+	for _, c := range []struct {
+		g    schemas.Generated
+		want string
+	}{
+		{schemas.Generated{ID: 7, PromptID: "p7"}, "7"},
+		{schemas.Generated{PromptID: "tales:a"}, "tales:a"},
+		{schemas.Generated{}, "0"},
+	} {
+		row, err := Row(c.g, nil, scoring.VoteMajority)
+		if err != nil || *row[0] != c.want {
+			t.Errorf("%+v: id %q, %v; want %q", c.g, *row[0], err, c.want)
+		}
+	}
+}
+
 // Our records through the reference's CSV and Parquet: the same words, flags,
 // places and statuses as before.
 func TestRoundTrip(t *testing.T) {

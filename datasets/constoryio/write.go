@@ -61,7 +61,11 @@ type cellFinding struct {
 func Row(g schemas.Generated, rep *schemas.CheckReport, vote scoring.Vote) ([]*string, error) {
 	out := make([]*string, len(Columns))
 	put := func(column, v string) { out[slices.Index(Columns, column)] = &v }
-	put("id", strconv.Itoa(g.ID))
+	id := strconv.Itoa(g.ID)
+	if g.ID == 0 && g.PromptID != "" { // a story that has a name and no number
+		id = g.PromptID
+	}
+	put("id", id)
 	for c, v := range map[string]string{"language": g.Language, "task_type": g.TaskType, "prompt": g.Prompt, "model_name": g.ModelName} {
 		if v != "" {
 			put(c, v)
