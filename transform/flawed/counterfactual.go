@@ -10,9 +10,11 @@ import (
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
+	"github.com/retcon-bench/retcon/transform/flawed/offline"
 )
 
-const counterfactualVersion = "4"
+// counterfactualVersion covers the rules that look for what does not fit.
+var counterfactualVersion = "5+" + offline.Version()
 
 // counterfactual keeps the rewritten story as a negative if it holds together.
 func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
@@ -21,7 +23,7 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 		Templates: []*llm.Template{coherenceCall.Template},
 		Doc: "keeps A1' + A2' + A3' as a negative: act 1 must have changed too, and a judge must find that the changed lines fit the rest of the story.\n\n" +
 			"The plot hole stays, whatever becomes of its counterfactual story.\n\n" +
-			"Reasons, for the variant: cf_act_1_unchanged, cf_title, cf_value_left, cf_incoherent.",
+			"Reasons, for the variant: cf_act_1_unchanged, cf_title, cf_value_left, cf_incoherent; of a fact of the rules also cf_misfit (a word goes with the old value alone) and source_broken.",
 		Run: func(ctx context.Context, pass *transform.Pass, d schemas.Draft) ([]schemas.Draft, error) {
 			v := *d.Counterfactual
 			d.Counterfactual = nil // until somebody has judged it
@@ -40,6 +42,9 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 						}
 					}
 				}
+				if why := m.unsound(d, true); why != nil {
+					return why
+				}
 				if w := titleNames(d, &v); w != "" {
 					return transform.Drop("cf_title", fmt.Sprintf("the title names %q, which the source has and the counterfactual story has not", w))
 				}
@@ -51,6 +56,25 @@ func (m *maker) counterfactual() transform.Step[schemas.Draft, schemas.Draft] {
 			})(ctx, pass, d)
 		},
 	}
+}
+
+// unsound says why no negative that must hold together can be made of a fact of
+// the rules, where nobody may judge it: the source is broken, or a word would be
+// left that goes with the old value alone.
+func (m *maker) unsound(d *schemas.Draft, misfit bool) error {
+	if d.Fact.Class == "" {
+		return nil
+	}
+	st := m.offline(d)
+	if at := st.Broken(); at != "" {
+		return transform.Drop("source_broken", fmt.Sprintf("the source is not whole at %q", at))
+	}
+	if f, err := m.flip(d, st); err == nil && misfit {
+		if w := st.Misfit(f); w != "" {
+			return transform.Drop("cf_misfit", fmt.Sprintf("%q, which stays, goes with %q and not with %q", w, f.Old, f.New))
+		}
+	}
+	return nil
 }
 
 // coherent asks the judge of coherence about a variant and returns the votes, or

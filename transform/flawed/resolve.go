@@ -18,7 +18,7 @@ import (
 )
 
 // resolveVersion covers the rules that answer this stage offline.
-var resolveVersion = "5+" + offline.Version()
+var resolveVersion = "6+" + offline.Version()
 
 // resolve asks for context that explains the error away.
 func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
@@ -28,8 +28,11 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 		Doc: "asks for one or two sentences that tell how and when the fact changed, and for the sentence they stand behind; " +
 			"they must stand in narration, behind the last contradicted sentence and before the first changed one. Then the judge must say that the error is gone.\n\n" +
 			"The plot hole stays, whatever becomes of its resolved story.\n\n" +
-			"Reasons, for the variant: no_bridge, bridge_place, bridge_in_speech, bridge_empty, still_an_error, resolved_tell_tale, and the classes of unreadable answers.",
+			"Reasons, for the variant: no_bridge, bridge_place, bridge_in_speech, bridge_empty, still_an_error, resolved_tell_tale, source_broken (of a fact of the rules), and the classes of unreadable answers.",
 		Run: part(func(ctx context.Context, pass *transform.Pass, d *schemas.Draft) error {
+			if why := m.unsound(d, false); why != nil {
+				return why
+			}
 			in := m.source(d)
 			in.Story, in.Explanation = d.Patched.Text, d.Explanation
 			in.Marked = markSentences(d.Patched, changed(d.Patched))

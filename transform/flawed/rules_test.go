@@ -124,7 +124,7 @@ func TestRulesOnTales(t *testing.T) {
 			t.Errorf("no embedded tale shows the class %s", c)
 		}
 	}
-	if n["items"] < 20 || n[schemas.VariantCounterfactual] < 20 || n[schemas.VariantResolved] < 3 || n[schemas.VariantEditControl] < 1 {
+	if n["items"] < 20 || n[schemas.VariantCounterfactual] < 20 || n[schemas.VariantResolved] < 5 || n[schemas.VariantEditControl] < 1 {
 		t.Errorf("%v", n)
 	}
 	t.Logf("%v; classes %v", n, seen)

@@ -11,38 +11,44 @@ import (
 type pause int
 
 const (
-	noPause   pause = iota
-	interval        // after that
-	overnight       // the next morning
-	daytime         // that evening
-	someTime        // one day
-	longTime        // when seven years had passed
+	aside pause = iota - 1 // none: the narrator turns aside
+	noPause
+	interval  // after that
+	overnight // the next morning
+	daytime   // that evening
+	someTime  // one day
+	longTime  // when seven years had passed
 )
 
-// Bridge returns a sentence that tells how and when the fact changed, and the
-// sentence of the source it stands behind, in narration between the last
-// statement before byte act2 and the first flip: the end of a scene, where time
-// goes by before the next one, or, for what changes in a moment, a place where
-// the narrator may turn to it. ok is false when the rules know no such place,
-// or no way in which such a thing changes.
+// Bridge returns a sentence that explains the fact's change, and the sentence
+// of the source it stands behind, in narration between the last statement
+// before byte act2 and the first flip. It is an aside of the narrator (the
+// goblet was golden only to look at), which asks for no time and nobody who
+// acts, or it tells how and when the thing changed, at the end of a scene. ok is
+// false when the rules know no such place, or no such way.
 func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 	ev, sup := f.Evidence(act2), f.Supports(act2)
-	if len(ev) == 0 || len(sup) == 0 {
+	if len(ev) == 0 || len(sup) == 0 || f.Class == "name" && st.titled(f) || f.Class == "duration" && (st.andADay(f) || st.countdown()) {
 		return 0, "", false
 	}
 	from, to := ev[len(ev)-1], sup[0]
-	if st.death(f, to) || f.Class != "name" && f.Class != "role" && st.lookedBack(f, act2) || f.Class == "name" && st.titled(f) {
+	if t := st.template(f, aside); t != "" {
+		if at := st.asideBehind(f, from, to); at >= 0 && (f.Class != "duration" || !st.nearlyOver(f, at+1)) {
+			return at, st.fill(t, f, aside, ""), true
+		}
+	}
+	if st.death(f, to) || f.Class != "name" && f.Class != "role" && st.lookedBack(f, act2) {
 		return 0, "", false
 	}
 	// The thing must be near, or the change reads as pasted in.
 	best, at := noPause, -1
 	for i := from; i < to; i++ {
 		p := st.pauseBehind(i)
-		if p > best && st.onStage(f, i) {
+		if p > best && st.onStage(f, i) && st.sceneEnds(f, i) {
 			best, at = p, i
 		}
 	}
-	if at < 0 || best < interval || f.Class == "duration" && (st.nearlyOver(f, at+1) || st.andADay(f)) {
+	if at < 0 || best < interval || f.Class == "duration" && st.nearlyOver(f, at+1) {
 		return 0, "", false
 	}
 	t := st.template(f, best)
@@ -52,15 +58,169 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 	return at, st.fill(t, f, best, st.Sents[at+1].Of(st.Text)), true
 }
 
-// titled reports a name that goes with a title: Sir Edmund takes no other.
-func (st *Story) titled(f *Flip) bool {
-	for _, c := range f.Changes {
-		if t := st.tokenAt(c.Start); t > 0 && st.toks[t-1].sent == c.Sent && (notNames[st.toks[t-1].w] || nobiliary[st.toks[t-1].w]) && st.toks[t-1].upper && st.toks[t-1].w != "i" {
+// asideBehind returns the sentence behind which the narrator may turn aside to
+// the thing, -1 when there is none: the thing has just been spoken of, or is
+// next, and what follows starts afresh.
+func (st *Story) asideBehind(f *Flip, from, to int) int {
+	best, at := 2, -1
+	last := from
+	for i := from; i < to; i++ {
+		mentioned := false
+		for _, c := range f.Changes {
+			mentioned = mentioned || c.Sent == i
+		}
+		if mentioned {
+			last = i
+		}
+		// How far it is from the mention before, or from the one to come.
+		far := min(i-last, to-i)
+		if far >= best || !st.proseBehind(i) || !st.past(i) || st.quoted(i) && (st.quoted(i+1) || st.pauseAt(i+1) < overnight || !strings.Contains(st.gap(i), "\n")) {
+			continue
+		}
+		if st.sentHas(i, haste) || st.opensWith(i+1, haste) {
+			continue // nobody turns aside there
+		}
+		first := 2 // words before the mention, of which a name may have "old Peter"
+		if f.Class != "name" {
+			first = 7
+		}
+		// What comes next opens with the name, or with the end of the term; it is
+		// no answer to what was just asked.
+		next := i+1 == to && (f.Class == "duration" && scenes[st.wordsIn(to)[0].w] || !st.sentHas(i, speechActs) && slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == to && st.tokenAt(c.Start) <= st.first[to]+first }))
+		if !strings.Contains(st.gap(i), "\n") && !next && (!mentioned || f.Class == "name" && st.pauseAt(i+1) < interval && st.wordsIn(i + 1)[0].w != "when") {
+			continue // in mid-paragraph the aside goes on with what was said last
+		}
+		if i > 0 && i+2 < len(st.Sents) && st.quoted(i-1) && st.quoted(i+2) {
+			continue // two people are talking
+		}
+		if st.startsAfresh(i+1, f, i) {
+			best, at = far, i
+		}
+	}
+	return at
+}
+
+// startsAfresh reports a sentence that leans on nothing of the one before it: it
+// opens with a time of its own, or with somebody or something by name. When the
+// sentence before, behind, has the bearer of a name for its subject, "he" may
+// be its bearer.
+func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
+	w := st.wordsIn(i)
+	if len(w) < 4 || leaning[w[0].w] || strings.HasPrefix(st.Sents[i].Of(st.Text), "It ") {
+		return false
+	}
+	own := f.Class == "name" && slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == behind && st.tokenAt(c.Start) <= st.first[behind]+1 })
+	for k := 0; k < len(w) && k < 6; k++ {
+		if t := w[k].w; pronouns[t] && !(own && k > 0 && (f.gender == "m" && males[t] || f.gender == "f" && females[t])) {
+			return false
+		}
+		if w[k].sep == "," || k > 0 && speaking[w[k].w] {
+			break
+		}
+	}
+	switch {
+	case w[0].w == "after" && w[1].w == "a":
+		return false // after a while goes on with what was
+	case w[0].w == "the", w[0].w == "a", w[0].w == "an", scenes[w[0].w], st.pauseAt(i) >= overnight:
+		return true
+	}
+	// A name, which stands with a capital elsewhere too.
+	for _, t := range st.at[w[0].w] {
+		if st.toks[t].upper && !st.toks[t].head {
 			return true
 		}
 	}
 	return false
 }
+
+// leaning are words at the head of a sentence that goes on with the one before.
+var leaning = set("so but then therefore thereupon thereat and yet however still thus hence accordingly consequently besides also too or nor for because there here now soon afterwards meanwhile instead nevertheless such both neither either another other others")
+
+var (
+	// haste are words of scenes that rush on.
+	haste      = set("seized ran run running fled sprang leapt rushed struck killed blow snatched knife sword escaped chased pursued drowning screamed agony flight")
+	speechActs = set("asked said told answered replied cried begged called")
+)
+
+// scenes are words that open a scene of their own.
+var scenes = set("when while as in at on upon one once early late next many every after")
+
+// quoted reports a sentence that holds speech.
+func (st *Story) quoted(i int) bool {
+	return slices.ContainsFunc(st.wordsIn(i), func(t token) bool { return t.speech })
+}
+
+// opensWith reports a sentence with a word of the list among its first.
+func (st *Story) opensWith(i int, list map[string]bool) bool {
+	w := st.wordsIn(i)
+	return slices.ContainsFunc(w[:min(len(w), 10)], func(t token) bool { return list[t.w] })
+}
+
+// past reports that the narration around sentences i and i+1 is told in the past.
+func (st *Story) past(i int) bool {
+	was := false
+	for k := max(i-1, 0); k <= i+2 && k < len(st.Sents); k++ {
+		for _, t := range st.wordsIn(k) {
+			switch {
+			case t.speech:
+			case present[t.w]:
+				return false
+			case k == i || k == i+1:
+				was = was || t.w == "was" || t.w == "were" || t.w == "had" || t.w == "did" || strings.HasSuffix(t.w, "ed") || speaking[t.w]
+			}
+		}
+	}
+	return was
+}
+
+// present are verbs of a narrator who tells what happens now.
+var present = set("is are am has says goes comes does takes sees thinks looks runs gives sits gets calls finds hears puts lies stands asks answers cries begins")
+
+// sceneEnds reports that a scene is over behind sentence i: a paragraph ends,
+// nobody is talking, and the next sentence starts afresh, in the same tense.
+func (st *Story) sceneEnds(f *Flip, i int) bool {
+	lines, _ := st.paragraphStarts()
+	if len(lines) > 0 && !strings.Contains(st.gap(i), "\n") {
+		return false
+	}
+	if !st.startsAfresh(i+1, f, i) || !st.past(i) || st.quoted(i+1) {
+		return false
+	}
+	for k := max(i-2, 0); k <= i; k++ {
+		if st.sentHas(k, absent) {
+			return false // nobody is there who could do it
+		}
+	}
+	return true
+}
+
+// absent are words of scenes in which nothing else can happen.
+var absent = set("alone lonely asleep slept prison prisoner dungeon imprisoned threw thrown cast dead died journey travelled traveled wandered rode")
+
+// countdown reports a story that counts the days of a term to its end: in three
+// more days.
+func (st *Story) countdown() bool {
+	for _, w := range []string{"day", "days", "night", "nights", "hour", "hours", "week", "weeks", "month", "months", "year", "years"} {
+		for _, t := range st.at[w] {
+			if t > 0 && st.toks[t-1].w == "more" || t+1 < len(st.toks) && (st.toks[t+1].w == "more" || st.toks[t+1].w == "left") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// titled reports a name that goes with a title: Sir Edmund takes no other.
+func (st *Story) titled(f *Flip) bool {
+	for _, c := range f.Changes {
+		if t := st.tokenAt(c.Start); t > 0 && st.toks[t-1].sent == c.Sent && st.toks[t].sep == "" && st.toks[t-1].upper && titles[st.toks[t-1].w] {
+			return true
+		}
+	}
+	return false
+}
+
+var titles = set("king queen prince princess emperor empress sir madam lady lord master mistress mr mrs miss dame saint st father mother grandfather grandmother granny uncle aunt brother sister captain doctor squire")
 
 // nearlyOver reports that a time has all but gone by before sentence to.
 func (st *Story) nearlyOver(f *Flip, to int) bool {
@@ -72,7 +232,7 @@ func (st *Story) nearlyOver(f *Flip, to int) bool {
 	return false
 }
 
-var nearEnd = set("nearly almost end ended close near last remained")
+var nearEnd = set("nearly almost end ended close near last remained gone passed elapsed expired")
 
 // andADay reports a term of so many years and a day.
 func (st *Story) andADay(f *Flip) bool {
@@ -289,7 +449,10 @@ func (st *Story) template(f *Flip, p pause) string {
 		if b.class != class || !b.groups["*"] && !b.groups[f.group] {
 			continue
 		}
-		if p < overnight && b.needs != "now" {
+		if needs, ok := strings.CutPrefix(b.needs, "aside"); (p == aside) != ok || p == aside && !st.asideFits(f, needs) {
+			continue
+		}
+		if p != aside && p < overnight && b.needs != "now" {
 			continue
 		}
 		switch b.needs {
@@ -334,6 +497,31 @@ func (st *Story) template(f *Flip, p pause) string {
 	return fits[st.draw(len(fits), "bridge", f.Statement)]
 }
 
+// asideFits reports that an aside of a kind can be made of the flip: "-metal",
+// "-alike", "-term", or any.
+func (st *Story) asideFits(f *Flip, kind string) bool {
+	switch kind {
+	case "-metal":
+		return metals[canonical(f.Old)] && metals[canonical(f.New)]
+	case "-alike":
+		return alike[f.Old+" "+f.New] || alike[f.New+" "+f.Old]
+	case "-term":
+		return slices.ContainsFunc(f.Changes, func(c Change) bool { return st.sentHas(c.Sent, terms) })
+	}
+	return true
+}
+
+var metals = set("golden silver iron copper brass bronze tin leaden pewter steel")
+
+// alike are pairs of beasts and trees that are taken for each other.
+var alike = func() map[string]bool {
+	m := map[string]bool{}
+	for _, p := range []string{"donkey mule", "horse mule", "crane heron", "goose duck", "eagle hawk", "hawk falcon", "crow raven", "rabbit hare", "frog toad", "sparrow lark", "fir pine", "mouse rat", "leopard tiger", "sheep goat", "lamb kid", "swan goose", "dove pigeon", "bee wasp", "carp pike", "pike trout", "oak beech", "elm ash"} {
+		m[p] = true
+	}
+	return m
+}()
+
 // magic reports a story in which spells are nothing strange.
 func (st *Story) magic() bool {
 	for _, w := range []string{"magic", "spell", "spells", "enchanted", "enchantment", "enchanted", "witch", "fairy", "fairies", "wizard", "sorcerer", "enchantress", "bewitched", "magician", "troll", "transformed"} {
@@ -347,11 +535,13 @@ func (st *Story) magic() bool {
 // fill makes the sentence of a clause; next is the sentence that it stands
 // before.
 func (st *Story) fill(t string, f *Flip, p pause, next string) string {
-	ws := whens[p]
-	k := st.draw(len(ws), "when", f.Statement)
-	when := ws[k]
-	if first, _, _ := strings.Cut(when, " "); strings.HasPrefix(next, first+" ") {
-		when = ws[(k+1)%len(ws)] // the next sentence starts with the same word
+	when := ""
+	if ws := whens[p]; len(ws) > 0 {
+		k := st.draw(len(ws), "when", f.Statement)
+		when = ws[k] + " "
+		if first, _, _ := strings.Cut(when, " "); strings.HasPrefix(next, first+" ") {
+			when = ws[(k+1)%len(ws)] + " " // the next sentence starts with the same word
+		}
 	}
 	side := 0
 	for {
@@ -392,8 +582,8 @@ func (st *Story) fill(t string, f *Flip, p pause, next string) string {
 	if f.gender == "f" {
 		he, his, him, hers = "she", "her", "her", "hers"
 	}
-	return strings.NewReplacer("{setter}", strings.ToLower(st.setter(f)), "{he}", he, "{his}", his, "{him}", him, "{hers}", hers, "{old}", old, "{a new}", aNew, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
-		"{less}", numberName(d), "{gone}", gone, "{many}", f.Head).Replace(when + " " + t + ".")
+	return strings.NewReplacer("{setter}", strings.ToLower(st.setter(f)), "{he}", he, "{his}", his, "{him}", him, "{hers}", hers, "{old}", old, "{a old}", article(old), "{a new}", aNew, "{value}", f.Old, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
+		"{less}", numberName(d), "{gone}", gone, "{many}", f.Head).Replace(when + t + ".")
 }
 
 // lasting returns a colour or material that every first mention gives the noun:

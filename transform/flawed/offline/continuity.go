@@ -101,8 +101,13 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 	if f.Class == "species" && beings[f.group] && st.crowd(f, act2) {
 		return false
 	}
-	if f.Class == "place" && len(f.Supports(act2)) == 1 {
+	switch t := st.tokenAt(b.Start); {
+	case f.Class == "place" && (len(f.Supports(act2)) == 1 || !st.resumes(t) && !st.shares(f, a, b)):
 		return false // a hut may stand by the cave
+	case f.Class == "role" && st.hadBeen(t):
+		return false // the master weaver had been there before
+	case f.Class == "role" && before == 1 && !st.speaks(t) && !st.shares(f, a, b):
+		return false // another man may come by
 	}
 	limit := tight
 	if b.poss && a.poss || f.Class == "place" || before >= 3 {
@@ -140,6 +145,48 @@ func (st *Story) speaks(t int) bool {
 		return true
 	}
 	return t+1 < len(st.toks) && st.toks[t+1].sent == st.toks[t].sent && (st.toks[t+1].w == "said" || st.toks[t+1].w == "answered" || st.toks[t+1].w == "replied" || st.toks[t+1].w == "cried" || st.toks[t+1].w == "asked")
+}
+
+// resumes reports a mention, at token t, that takes a place up again: this
+// tower, back to the hut, left the cave.
+func (st *Story) resumes(t int) bool {
+	p := st.phrase(t)
+	if p.det == "dem" {
+		return true
+	}
+	from, _ := st.clause(t)
+	for k := max(from, t-8); k < t; k++ {
+		if resuming[st.toks[k].w] {
+			return true
+		}
+	}
+	return false
+}
+
+var resuming = set("back again return returned returning left leave leaving still remained stayed same")
+
+// hadBeen reports a noun, at token t, of whom the story tells what was before.
+func (st *Story) hadBeen(t int) bool {
+	return st.nextIs(t, "had")
+}
+
+// shares reports that the sentences of two changes speak of the same third
+// thing, besides what flips: the lightning around the temple.
+func (st *Story) shares(f *Flip, a, b Change) bool {
+	named := map[string]bool{}
+	for _, i := range []int{a.Sent, b.Sent} {
+		for k := st.first[i] + 1; k < st.first[i+1]; k++ {
+			d, t := st.toks[k-1].w, st.toks[k]
+			if t.sep != "" || len(t.w) < 4 || t.w == fold(f.Old) || lexicon().words["modifier"][t.w] || !(d == "the" || d == "a" || d == "an" || lexicon().words["determiner"][d]) {
+				continue
+			}
+			if i == b.Sent && named[t.w] {
+				return true
+			}
+			named[t.w] = named[t.w] || i == a.Sent
+		}
+	}
+	return a.Sent == b.Sent
 }
 
 // crowd reports a first flip among several other beasts: and after that the

@@ -36,23 +36,25 @@ type bridge struct {
 }
 
 type lexica struct {
-	heads   map[string]head            // by singular and by plural
-	values  map[string][]line          // by category
-	class   map[string]map[string]bool // value -> classes
-	words   map[string]map[string]bool
-	kin     map[string][]string // value -> words that would be left over
-	bridges []bridge
-	times   []timeWord
-	nouns   []noun
-	byNoun  map[string]noun
-	noun    map[string]bool   // singulars and plurals of nouns
-	given   map[string]string // plain given names, folded -> f or m
+	heads  map[string]head            // by singular and by plural
+	values map[string][]line          // by category
+	class  map[string]map[string]bool // value -> classes
+	words  map[string]map[string]bool
+	kin    map[string][]string // value -> words that would be left over
+	// companions are words that go with a value wherever they stand.
+	companions map[string][]string
+	bridges    []bridge
+	times      []timeWord
+	nouns      []noun
+	byNoun     map[string]noun
+	noun       map[string]bool   // singulars and plurals of nouns
+	given      map[string]string // plain given names, folded -> f or m
 }
 
 // lexicon parses the embedded tables once. A broken table is a bug of this
 // package, which its tests find: it panics.
 var lexicon = sync.OnceValue(func() *lexica {
-	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}, kin: map[string][]string{}, noun: map[string]bool{}, byNoun: map[string]noun{}, given: map[string]string{}}
+	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}, kin: map[string][]string{}, companions: map[string][]string{}, noun: map[string]bool{}, byNoun: map[string]noun{}, given: map[string]string{}}
 	for _, f := range table("heads.tsv", 3) {
 		h := head{f[0], f[1], f[2]}
 		if h.many == "=" {
@@ -89,6 +91,9 @@ var lexicon = sync.OnceValue(func() *lexica {
 	}
 	for _, f := range table("kin.tsv", 2) {
 		l.kin[f[0]] = strings.Fields(f[1])
+	}
+	for _, f := range table("companions.tsv", 2) {
+		l.companions[f[0]] = strings.Fields(f[1])
 	}
 	for _, f := range table("times.tsv", 4) {
 		l.times = append(l.times, timeWord{f[0], f[1], strings.Fields(f[2]), set(f[3])})
@@ -128,7 +133,7 @@ func table(name string, columns int) [][]string {
 // number of their own, which whoever changes them raises.
 func Version() string { return rulesVersion + "-" + tables() }
 
-const rulesVersion = "6"
+const rulesVersion = "7"
 
 var tables = sync.OnceValue(func() string {
 	h := sha256.New()

@@ -222,7 +222,7 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		if !plainName(low, n.Gender) && (n.Far || n.Stories < 2 || otherGender(low, n.Gender) || madeOf(low, isWord)) {
 			continue // a nickname, or a name nobody else bears
 		}
-		if n.Gender != p.Gender || st.alike(low, p) || initial(low) == initial(w) || st.has(low) || st.has(low+"'s") {
+		if n.Gender != p.Gender || st.alike(low, p) || variantOf(low, w) || st.has(low) || st.has(low+"'s") {
 			continue
 		}
 		f.New = n.Name
@@ -256,6 +256,37 @@ func initial(low string) byte {
 	default:
 		return c
 	}
+}
+
+// variantOf reports that two names may be one person's: they start alike, one is
+// a clip of the other, they have the same consonants, or are forms of one name.
+func variantOf(a, b string) bool {
+	if initial(a) == initial(b) || len(a) >= 3 && strings.Contains(b, a) || len(b) >= 3 && strings.Contains(a, b) || skeleton(a) == skeleton(b) {
+		return true
+	}
+	return slices.ContainsFunc(sameNames, func(s map[string]bool) bool { return s[a] && s[b] })
+}
+
+// skeleton returns the consonants of a name.
+func skeleton(low string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("aeiouyh", r) {
+			return -1
+		}
+		return r
+	}, strings.NewReplacer("c", "k", "q", "k", "z", "s").Replace(low))
+}
+
+// sameNames are forms of one name that do not look alike.
+var sameNames = []map[string]bool{
+	set("john hans hansel jan ivan jack johann johannes hannes ian sean jean giovanni juan vanya"),
+	set("elizabeth elsie elsa else eliza bess betty lisa lizzie isabel ilse"),
+	set("margaret gretel grethel meg maggie greta peggy marguerite rita madge"),
+	set("mary marie maria molly polly marion"), set("william will bill billy wilhelm"),
+	set("james jim jacques jacob jamie"), set("anne anna annie nan nancy hannah"),
+	set("richard dick dickon"), set("robert bob robin rob"), set("edward ned ted teddy"), set("sarah sally"),
+	set("henry harry hal heinrich heinz"), set("frederick fritz fred"), set("george jurgen jorgen yuri"), set("peter per peer pierre pedro"),
+	set("helen nell nelly ellen elena"), set("martha patty"), set("alexander sandy sasha"), set("francis frank fanny"),
 }
 
 // alike reports that the story has another name that starts like a new one:

@@ -160,16 +160,44 @@ func TestSpeech(t *testing.T) {
 	}
 }
 
+// TestBridge: what explains a change away, and behind which sentence.
 func TestBridge(t *testing.T) {
-	st, act2 := read(t, "A farmer wore a green cap. He liked it very much and so did his wife.\n##\nOne day he went to town.\n\nHe put on the green cap and went out.")
-	flips := st.Flips(nil)
-	if len(flips) == 0 {
-		t.Fatal("no flip")
-	}
-	f := flips[0]
-	after, words, ok := st.Bridge(f, act2)
-	if !ok || after != 1 || !strings.Contains(words, "the green cap was dyed "+f.New) || !strings.HasSuffix(words, ".") {
-		t.Errorf("%d, %q, %v", after, words, ok)
+	ralf := "There was a boy called Ralf. Ralf said that he was cold. His mother gave Ralf his coat, and he thanked her, and Ralf went.\n##\n"
+	for _, c := range []struct {
+		name, text, class string
+		after             int
+		words             []string // parts of the sentence; none: there is no way, or no place
+	}{
+		{"a name", ralf + "The road was long.\n\nRalf came home, and he was glad of his supper, and so was Ralf.", "name", 2, []string{"Now ", "Ralf", "Osmund"}},
+		{"who sits in prison has two names too", ralf + "The king threw him into prison.\n\nRalf lay there, and he was hungry, and Ralf wept.", "name", 3, []string{"Ralf", "Osmund"}},
+		{"told in the present", ralf + "The road is long.\n\nRalf comes home, and he is glad of his supper, and so is Ralf.", "name", 0, nil},
+		{"what follows leans on what was", ralf + "So he went on, and the road was long.\n\nThen Ralf came home, and he was glad of his supper, and so was Ralf.", "name", 0, nil},
+		{"metals", "She had a golden goblet in her hand.\n##\nThe king laughed. The golden goblet fell down.", "material", 1, []string{"only to look at, and was in truth"}},
+		{"a garment", "A farmer wore a green cap.\n##\nThe farmer went to town. Then he put on the green cap and went out.", "colour", 0, []string{"the green cap was", "could be worn either way"}},
+		{"a trade", "There was a cobbler in the town. The cobbler was poor.\n##\nThe king heard of the cobbler.", "role", 1, []string{"Now the cobbler had"}},
+		{"a beast that is taken for another", "He met a donkey in the lane. The donkey was old.\n##\nThe boys saw the donkey.", "species", 1, []string{"to tell the truth"}},
+		{"a countdown", "She must be dumb for seven years.\n##\nThe king came. In three more days the seven years were over.", "duration", 0, nil},
+		{"a year and a day", "She must be dumb for seven years and a day.\n##\nThe king came. When the seven years and a day were over she spoke.", "duration", 0, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st, act2 := read(t, c.text)
+			for _, f := range st.Flips(heroes) {
+				if f.Class != c.class {
+					continue
+				}
+				after, words, ok := st.Bridge(f, act2)
+				if ok != (c.words != nil) || ok && after != c.after {
+					t.Errorf("behind %d, %q, %v", after, words, ok)
+				}
+				for _, w := range c.words {
+					if !strings.Contains(words, w) {
+						t.Errorf("%q lacks %q", words, w)
+					}
+				}
+				return
+			}
+			t.Errorf("no flip: %q", st.refused)
+		})
 	}
 }
 
@@ -201,7 +229,7 @@ func TestLexicon(t *testing.T) {
 	for _, b := range lex.bridges {
 		f := &Flip{Class: strings.TrimSuffix(b.class, "+"), Head: "lamps", Old: "three", New: "two", plural: true, group: "thing", Changes: make([]Change, 1)}
 		st, _ := read(t, "Once. Twice.\n##\nThrice.")
-		for _, p := range []pause{interval, someTime} {
+		for _, p := range []pause{aside, interval, someTime} {
 			if got := st.fill(b.sentence, f, p, ""); strings.ContainsAny(got, "{}[]|") || !strings.HasSuffix(got, ".") {
 				t.Errorf("bridges: %q gives %q", b.sentence, got)
 			}
