@@ -800,7 +800,11 @@ func (in *constoryInput) export(e *env, path string) error {
 	default:
 		return usagef("--export %s: want a file named .csv or .parquet", path)
 	}
-	return writeTo(e, path, func(w io.Writer) error { return write(w, table) })
+	err := writeTo(e, path, func(w io.Writer) error { return write(w, table) })
+	if errors.Is(err, constoryio.ErrID) {
+		return withHint(exitUsage, "name the file .csv", err)
+	}
+	return err
 }
 
 func (in *constoryInput) exportRows(columns []string) iter.Seq2[[]*string, error] {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -174,6 +175,9 @@ func WriteCSV(w io.Writer, t *scoring.CheckTable) error {
 	return cw.Error()
 }
 
+// ErrID says that Parquet, whose id is a number, cannot hold a row.
+var ErrID = errors.New("no integer; write CSV")
+
 // rowsPerGroup bounds the texts that writing holds in memory.
 const rowsPerGroup = 256
 
@@ -216,7 +220,7 @@ func WriteParquet(w io.Writer, t *scoring.CheckTable) error {
 			case isID[i]:
 				id, err := strconv.ParseInt(*c, 10, 64)
 				if err != nil {
-					return fmt.Errorf("write Parquet: row %d: the id %q is no integer; write CSV", n, *c)
+					return fmt.Errorf("write Parquet: row %d: the id %q is %w", n, *c, ErrID)
 				}
 				out[i] = parquet.Int64Value(id).Level(0, 1, i)
 			default:

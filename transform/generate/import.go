@@ -113,7 +113,7 @@ func (im Import) Row(column func(name string) (string, bool)) (schemas.Generated
 		}
 	}
 	if g.PromptID == "" && g.StoryID == "" {
-		if g.ID == 0 {
+		if get("id") == "" {
 			return g, fmt.Errorf("it has no id: add a column id, prompt_id or story_id")
 		}
 		g.PromptID = strconv.Itoa(g.ID)
