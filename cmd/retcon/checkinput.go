@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -126,11 +127,22 @@ func checkTexts(files []string, limit int, skip func(id, reason string)) iter.Se
 	}
 }
 
+// maxPlain caps a file that is one story: a long novel has 4 MB.
+const maxPlain = 64 << 20
+
 // readPlain reads a file that is one story. Its id is the file's name.
 func readPlain(path string) (checked, error) {
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return checked{}, &fetch.Error{Op: "open", Name: path, Kind: fetch.Input, Err: err}
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPlain+1))
+	if err != nil {
+		return checked{}, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err}
+	}
+	if len(data) > maxPlain {
+		return checked{}, inputError(path, fmt.Errorf("more than %d MB; a story is one text, a table of stories is .jsonl, .csv or .parquet", maxPlain>>20))
 	}
 	decoded := text.Decode(data, "").Text
 	if what := binaryText(decoded); what != "" {

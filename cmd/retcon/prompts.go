@@ -59,6 +59,9 @@ how many sources are worked on for each prompt wanted.
 }
 
 func (cmd *promptsCmd) Run(e *env) error {
+	if cmd.Prompts != nil && *cmd.Prompts == 0 {
+		return usagef("--prompts 0 makes none; leave it out for the paper's %d", rewrite.PaperTarget)
+	}
 	if cmd.Sample < 0 || cmd.SampleFile != "" && cmd.Sample == 0 {
 		return usagef("--sample: say how many prompts, such as --sample 20")
 	}
