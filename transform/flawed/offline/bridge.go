@@ -111,7 +111,7 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 	}
 	own := f.Class == "name" && slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == behind && st.tokenAt(c.Start) <= st.first[behind]+1 })
 	for k := 0; k < len(w) && k < 6; k++ {
-		if t := w[k].w; pronouns[t] && !(own && k > 0 && (f.gender == "m" && males[t] || f.gender == "f" && females[t])) {
+		if t := w[k].w; pronouns[t] && !(k > 0 && (t == "who" || t == "which")) && !(own && k > 0 && (f.gender == "m" && males[t] || f.gender == "f" && females[t])) {
 			return false
 		}
 		if w[k].sep == "," || k > 0 && speaking[w[k].w] {
@@ -200,9 +200,10 @@ var absent = set("alone lonely asleep slept prison prisoner dungeon imprisoned t
 // countdown reports a story that counts the days of a term to its end: in three
 // more days.
 func (st *Story) countdown() bool {
-	for _, w := range []string{"day", "days", "night", "nights", "hour", "hours", "week", "weeks", "month", "months", "year", "years"} {
+	for _, w := range []string{"day", "days", "week", "weeks", "month", "months", "year", "years"} {
 		for _, t := range st.at[w] {
-			if t > 0 && st.toks[t-1].w == "more" || t+1 < len(st.toks) && (st.toks[t+1].w == "more" || st.toks[t+1].w == "left") {
+			number := func(k int) bool { return k >= 0 && (st.toks[k].w == "one" || numberWords[st.toks[k].w] > 0) }
+			if st.nextIs(t, "more") && number(t-1) || st.nextIs(t, "left") && number(t-1) || t > 1 && st.toks[t-1].w == "more" && number(t-2) {
 				return true
 			}
 		}
