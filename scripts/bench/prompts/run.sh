@@ -3,6 +3,10 @@
 # Times retcon prompts on made-up sources, all of them worked on, in bounded
 # address space: run.sh [SOURCES] [FOLDER]. Ingest and dedup run before and are
 # timed apart. Folder defaults to a temporary one.
+#
+# 100,000 sources on two busy cores (2026-11-30): ingest 10 s, dedup 14 s, prompts
+# 181 s of processor time; the largest of the three held 254 MB. The 2,000 came
+# out as the paper's 751, 432, 422 and 395.
 set -eu
 n=${1:-100000}
 dir=${2:-$(mktemp -d)}
