@@ -41,7 +41,7 @@ func evalSidecars(m schemas.Manifest) []sidecar {
 	}
 	var tasks []string
 	for _, c := range m.Configs {
-		if c.Schema != "example" || c.Name == splits.FewShot {
+		if c.Schema != "example" || c.Name == splits.FewShot || len(c.Splits) == 0 {
 			continue
 		}
 		task := taskName(m, c.Name)

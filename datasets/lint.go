@@ -26,12 +26,34 @@ var (
 	dataName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
+// shape says that a manifest has what card and sidecars are made of: a config,
+// a split in each, a file in each of those.
+func shape(m schemas.Manifest) error {
+	if len(m.Configs) == 0 {
+		return errors.New("it has no config")
+	}
+	for _, c := range m.Configs {
+		if len(c.Splits) == 0 {
+			return fmt.Errorf("config %q has no split", c.Name)
+		}
+		for _, s := range c.Splits {
+			if len(s.Files) == 0 {
+				return fmt.Errorf("%s/%s has no file", c.Name, s.Name)
+			}
+		}
+	}
+	return nil
+}
+
 // CheckManifest checks what a manifest says on its own: names that load
 // everywhere, version, date and canary, and that its parts repeat each other
 // rightly.
 func CheckManifest(m schemas.Manifest) error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if err := shape(m); err != nil {
+		errs = append(errs, err)
+	}
 	if !dataName.MatchString(m.Name) || m.Name != m.Recipe.Name {
 		bad("name %q is no name, or not the recipe's", m.Name)
 	}

@@ -111,6 +111,7 @@ func VerifyWith(ctx context.Context, dir string, checks Checks) (*Report, error)
 		return rep, nil
 	}
 	v.ours = v.Manifest.Generator == "retcon "+Version
+	v.complete = shape(v.Manifest) == nil
 	v.manifest(raw)
 	for _, c := range v.Manifest.Configs {
 		for _, s := range c.Splits {

@@ -460,3 +460,34 @@ func FuzzReadShard(f *testing.F) {
 		}
 	})
 }
+
+// A manifest that lost a part of its shape is named, and nothing is made of it.
+func TestShapelessManifest(t *testing.T) {
+	for want, spoil := range map[string]func(m *schemas.Manifest){
+		"it has no config": func(m *schemas.Manifest) { m.Configs = nil },
+		"has no split":     func(m *schemas.Manifest) { m.Configs[0].Splits = nil },
+		"has no file":      func(m *schemas.Manifest) { m.Configs[0].Splits[0].Files = nil },
+	} {
+		dir := testRelease(t)
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := r.Manifest
+		spoil(&m)
+		write(t, dir, ManifestFile, func(w io.Writer) error { return encodeManifest(w, m) })
+		if err := writeSums(dir); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := Verify(context.Background(), dir)
+		if err != nil {
+			if !strings.Contains(err.Error(), "config") { // refused when it is opened
+				t.Errorf("%s: %v", want, err)
+			}
+			continue
+		}
+		if got := lines(rep.Problems); !strings.Contains(got, want) {
+			t.Errorf("want %q in:\n%s", want, got)
+		}
+	}
+}
