@@ -175,7 +175,6 @@ func TestBridge(t *testing.T) {
 		{"metals", "She had a golden goblet in her hand.\n##\nThe king laughed. The golden goblet fell down.", "material", 1, []string{"only to look at, and was in truth"}},
 		{"a garment", "A farmer wore a green cap.\n##\nThe farmer went to town. Then he put on the green cap and went out.", "colour", 0, []string{"the green cap was", "could be worn either way"}},
 		{"a trade", "There was a cobbler in the town. The cobbler was poor.\n##\nThe king heard of the cobbler.", "role", 1, []string{"Now the cobbler had"}},
-		{"a beast that is taken for another", "He met a donkey in the lane. The donkey was old.\n##\nThe boys saw the donkey.", "species", 1, []string{"to tell the truth"}},
 		{"a countdown", "She must be dumb for seven years.\n##\nThe king came. In three more days the seven years were over.", "duration", 0, nil},
 		{"a year and a day", "She must be dumb for seven years and a day.\n##\nThe king came. When the seven years and a day were over she spoke.", "duration", 0, nil},
 	} {
