@@ -210,7 +210,7 @@ func story(i, words, models int) (schemas.Generated, schemas.CheckReport) {
 	subtypes := []string{"appearance_mismatches", "quantitative_mismatches", "memory_contradictions", "absolute_time_contradictions", "core_rules_violations"}
 	for k := 0; k+1 < len(facts) && k < 2+i%models; k += 2 {
 		quote := func(p place) schemas.Evidence {
-			return schemas.Evidence{Quote: p.text, Spans: []schemas.Span{{Offsets: schemas.Offsets{Start: p.start, End: p.start + len(p.text)}, Text: p.text}}}
+			return schemas.Evidence{Quote: p.text, Spans: []schemas.Span{{Offsets: ascii(p.start, p.start+len(p.text)), Text: p.text}}}
 		}
 		f := schemas.Finding{StoryID: g.GeneratedID, FindingID: fmt.Sprint(k), Subtype: subtypes[rng.IntN(len(subtypes))], Fact: quote(facts[k]), Contra: quote(facts[k+1]),
 			Status: "anchored", Support: 1, Asked: 1, Judge: "bench", Protocol: "reference"}
@@ -222,4 +222,10 @@ func story(i, words, models int) (schemas.Generated, schemas.CheckReport) {
 		rep.Findings = append(rep.Findings, f)
 	}
 	return g, rep
+}
+
+// ascii is a range of a text in which code points, bytes and UTF-16 units are
+// the same.
+func ascii(start, end int) schemas.Offsets {
+	return schemas.Offsets{Start: start, End: end, ByteStart: start, ByteEnd: end, UTF16Start: start, UTF16End: end}
 }
