@@ -11,6 +11,11 @@
 // counts, and only ratios do. The others write what they read from our file, by
 // the same compression and rows a group, and read that; a reader reads all
 // columns.
+//
+// 200,000 rows on two quiet cores, 2026-11-30: ours wrote in 12.4 s (pyarrow 2.4,
+// polars 1.1, duckdb 1.5) and read in 4.2 s (1.5, 0.5, 0.8), in 79.4 MB (77.0,
+// 72.4, 70.0). What binds ours: a release is checked span by span as it is
+// written, each row has a digest, and reading looks at every page's CRC first.
 package main
 
 import (
