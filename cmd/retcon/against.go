@@ -208,27 +208,33 @@ const retellingsTable = "retellings.jsonl"
 const maxProfiles = 50_000
 
 // retellings compares titles, names and themes of the stories that stay.
-func (c *chain) retellings(d *dedup.Decisions, out *pipeline.Output) error {
-	var profiles []dedup.Profile
-	for s, err := range c.stories(ingestDir) {
-		if err != nil {
-			return err
-		}
-		if kept, dropped := d.Apply(s); dropped == nil && s.Kind == schemas.KindStory {
-			if len(profiles) == maxProfiles {
-				c.log.Warn("no report on retellings: it is for collections that people can read", "stories over", maxProfiles)
-				_, err := out.Table(retellingsTable)
-				return err
-			}
-			profiles = append(profiles, dedup.ProfileOf(kept))
-		}
+type retellings struct {
+	c        *chain
+	profiles []dedup.Profile
+	many     bool // more than the report is for
+	write    func(any) error
+}
+
+func newRetellings(c *chain, out *pipeline.Output) (*retellings, error) {
+	write, err := out.Table(retellingsTable)
+	return &retellings{c: c, write: write}, err
+}
+
+// add takes a story that stays.
+func (r *retellings) add(s schemas.Story) {
+	switch {
+	case r.many || s.Kind != schemas.KindStory:
+	case len(r.profiles) == maxProfiles:
+		r.c.log.Warn("no report on retellings: it is for collections that people can read", "stories over", maxProfiles)
+		r.many, r.profiles = true, nil
+	default:
+		r.profiles = append(r.profiles, dedup.ProfileOf(s))
 	}
-	add, err := out.Table(retellingsTable)
-	if err != nil {
-		return err
-	}
-	for _, r := range dedup.Retellings(profiles, 0) {
-		if err := add(r); err != nil {
+}
+
+func (r *retellings) report() error {
+	for _, pair := range dedup.Retellings(r.profiles, 0) {
+		if err := r.write(pair); err != nil {
 			return err
 		}
 	}

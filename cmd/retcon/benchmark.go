@@ -30,59 +30,67 @@ import (
 // benchmark, with both places of each hit.
 const contaminationTable = "contamination.jsonl"
 
-// benchmark is what --benchmark names, ready to look stories up in.
+// benchmark is what --benchmark names.
 type benchmark struct {
 	name  string
-	sum   string // of its files' names and hashes
-	grams *dedup.Grams
+	path  string
+	sum   string       // of its files' names and hashes
+	grams *dedup.Grams // to look stories up in; nil until read
 }
 
-// openBenchmarks reads the files of the benchmarks that the recipe names, in
-// order of name.
+// openBenchmarks finds and hashes the files of the benchmarks that the recipe
+// names, in order of name.
 func (c *chain) openBenchmarks() ([]benchmark, error) {
-	set := c.recipe.Dedup
 	var out []benchmark
-	for _, name := range againstNames(set.Benchmarks) {
+	for _, name := range againstNames(c.recipe.Dedup.Benchmarks) {
 		path, ok := c.flags.Benchmark[name]
 		if !ok {
 			return nil, usagef("the recipe screens stories for %q: say where it lies with --benchmark %s=PATH", name, name)
 		}
-		b := benchmark{name: name}
 		h := sha256.New()
-		items := func(yield func(dedup.Item, error) bool) {
-			for f, err := range fetch.Walk(c.ctx, path, fetch.Limits{}) {
-				if err != nil {
-					yield(dedup.Item{}, err)
+		for f, err := range fetch.Walk(c.ctx, path, fetch.Limits{}) {
+			var sum string
+			if err == nil {
+				sum, _, err = fetch.Sum(f)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("benchmark %s: %w", name, err)
+			}
+			fmt.Fprintf(h, "%s %s\n", f.Name, sum)
+		}
+		out = append(out, benchmark{name: name, path: path, sum: hex.EncodeToString(h.Sum(nil))})
+	}
+	return out, nil
+}
+
+// read makes the index of a benchmark's items.
+func (b *benchmark) read(c *chain) error {
+	items := func(yield func(dedup.Item, error) bool) {
+		for f, err := range fetch.Walk(c.ctx, b.path, fetch.Limits{}) {
+			if err != nil {
+				yield(dedup.Item{}, err)
+				return
+			}
+			for it, err := range benchmarkItems(c.ctx, f) {
+				if !yield(it, err) || err != nil {
 					return
-				}
-				sum, _, err := fetch.Sum(f)
-				if err != nil {
-					yield(dedup.Item{}, err)
-					return
-				}
-				fmt.Fprintf(h, "%s %s\n", f.Name, sum)
-				for it, err := range benchmarkItems(c.ctx, f) {
-					if !yield(it, err) || err != nil {
-						return
-					}
 				}
 			}
 		}
-		var err error
-		b.grams, err = dedup.ReadGrams(items, dedup.GramSettings{Words: set.GramWords, ItemShare: set.ItemShare, StoryShare: set.StoryShare})
-		if err != nil {
-			return nil, fmt.Errorf("benchmark %s: %w", name, err)
-		}
-		b.sum = hex.EncodeToString(h.Sum(nil))
-		n, short := b.grams.Items()
-		if n == 0 {
-			return nil, withHint(exitInput, "a benchmark is text, JSON (Lines), CSV or Parquet; every string of a row is an item",
-				fmt.Errorf("benchmark %s: no text of %d words or more in %s (%d shorter ones)", name, dedup.LeastWords, path, short))
-		}
-		c.log.Info("benchmark read", "name", name, "items", n, "too short", short)
-		out = append(out, b)
 	}
-	return out, nil
+	set := c.recipe.Dedup
+	var err error
+	b.grams, err = dedup.ReadGrams(items, dedup.GramSettings{Words: set.GramWords, ItemShare: set.ItemShare, StoryShare: set.StoryShare})
+	if err != nil {
+		return fmt.Errorf("benchmark %s: %w", b.name, err)
+	}
+	n, short := b.grams.Items()
+	if n == 0 {
+		return withHint(exitInput, "a benchmark is text, JSON (Lines), CSV or Parquet; every string of a row is an item",
+			fmt.Errorf("benchmark %s: no text of %d words or more in %s (%d shorter ones)", b.name, dedup.LeastWords, b.path, short))
+	}
+	c.log.Info("benchmark read", "name", b.name, "items", n, "too short", short)
+	return nil
 }
 
 // benchmarkItems cuts one file of a benchmark into items: each string of a row,

@@ -94,6 +94,11 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 		}
 		set.Memory, set.TempDir = c.memory, c.ws.Dir()
 		set.Earlier = keptBefore(earlier)
+		for i := range screens {
+			if err := screens[i].read(c); err != nil {
+				return err
+			}
+		}
 		for _, e := range before {
 			a, err := e.sign(ctx, set)
 			if err != nil {
@@ -135,7 +140,8 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 		if err != nil {
 			return err
 		}
-		if err := c.retellings(decisions, out); err != nil {
+		retold, err := newRetellings(c, out)
+		if err != nil {
 			return err
 		}
 		for s, err := range c.stories(ingestDir) {
@@ -144,6 +150,7 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 			}
 			kept, dropped := decisions.Apply(s)
 			if dropped == nil {
+				retold.add(kept)
 				if dropped, err = screen.look(kept); err != nil {
 					return err
 				}
@@ -157,6 +164,9 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 			if err := out.Record(kept.StoryID, kept); err != nil {
 				return fmt.Errorf("%s: %w", kept.StoryID, err)
 			}
+		}
+		if err := retold.report(); err != nil {
+			return err
 		}
 		if add, err = out.Table(overlapTable); err != nil {
 			return err
