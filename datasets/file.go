@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"reflect"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 )
@@ -47,48 +49,55 @@ func (nopCloser) Close() error { return nil }
 func ReadFile[T any](path string) iter.Seq2[T, error] { return readRows[T](path) }
 
 // AnyRows reads the rows of a Parquet file whatever its columns: a row is a map
-// from column to string, bool, number, list, map or nil, text as string. A
-// column of type null gives nil. An error ends the sequence and names the row.
+// from column to string, bool, number, list, map or nil. Text is a string, and
+// an error where it is not UTF-8; bytes that no column calls text are a string
+// where they can be one, else []byte. A column of type null gives nil. An error
+// ends the sequence and names the row.
 func AnyRows(path string) iter.Seq2[map[string]any, error] {
-	return func(yield func(map[string]any, error) bool) {
-		fail := func(err error) {
-			yield(nil, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err})
-		}
-		f, err := os.Open(path)
+	return AnyRowsOf(fetch.OneFile(path))
+}
+
+// AnyRowsOf is AnyRows of a file wherever it is stored, packed ones too.
+func AnyRowsOf(f fetch.File) iter.Seq2[map[string]any, error] {
+	return fileRows(f, func(in fetch.ReaderAt) (*parquet.File, func(parquet.Row) (map[string]any, error), error) {
+		pf, _, err := openParquet(in, in.Size())
 		if err != nil {
-			fail(err)
-			return
+			return nil, nil, err
 		}
-		defer f.Close()
-		info, err := f.Stat()
+		schema := pf.Schema()
+		texts, err := textColumns(schema)
 		if err != nil {
-			fail(err)
-			return
+			return nil, nil, err
 		}
-		pf, _, err := openParquet(f, info.Size())
-		if err != nil {
-			fail(err)
-			return
-		}
-		n := 0
-		for _, group := range pf.RowGroups() {
-			more, err := anyGroup(pf.Schema(), group, &n, yield)
-			if err != nil {
-				fail(&damage{n, err})
-				return
+		return pf, func(r parquet.Row) (map[string]any, error) {
+			for _, v := range r {
+				if name := texts[v.Column()]; name != "" && !v.IsNull() && !utf8.Valid(v.ByteArray()) {
+					return nil, fmt.Errorf("column %s: %w", name, fetch.ErrUTF8)
+				}
 			}
-			if !more {
-				return
+			return rebuildRow(schema, r)
+		}, nil
+	})
+}
+
+// textColumns names the columns that hold text by their place; those of
+// anything else have no name.
+func textColumns(schema *parquet.Schema) (names map[int]string, err error) {
+	defer recovered(&err)
+	names = map[int]string{}
+	for _, path := range schema.Columns() {
+		leaf, ok := schema.Lookup(path...)
+		if !ok {
+			continue
+		}
+		if t := leaf.Node.Type().LogicalType(); t != nil {
+			switch t.Value.(type) {
+			case *format.StringType, *format.EnumType, *format.JsonType:
+				names[leaf.ColumnIndex] = strings.Join(path, ".")
 			}
 		}
 	}
-}
-
-func anyGroup(schema *parquet.Schema, group parquet.RowGroup, n *int, yield func(map[string]any, error) bool) (bool, error) {
-	return eachRow(group, n, func(r parquet.Row) (bool, error) {
-		v, err := rebuildRow(schema, r)
-		return err == nil && yield(v, nil), err
-	})
+	return names, nil
 }
 
 // rebuildRow turns a row of any schema into plain values.
@@ -116,7 +125,13 @@ func plainValue(v any) any {
 			v[i] = plainValue(e)
 		}
 	case []byte:
-		return string(v)
+		if utf8.Valid(v) {
+			return string(v)
+		}
+	case string: // the library's for bytes too
+		if !utf8.ValidString(v) {
+			return []byte(v)
+		}
 	}
 	return v
 }

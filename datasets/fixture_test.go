@@ -194,7 +194,7 @@ func reseal(t testing.TB, dir string, level int, rows *summary) {
 				s := &m.Configs[i].Splits[j]
 				s.Bytes = 0
 				for k := range s.Files {
-					h, err := hashFile(dir, s.Files[k].Path)
+					h, err := HashFile(dir, s.Files[k].Path)
 					if err == nil { // a flip may have changed the path
 						s.Files[k].Bytes, s.Files[k].SHA256 = h.Bytes, h.SHA256
 					}
@@ -209,14 +209,14 @@ func reseal(t testing.TB, dir string, level int, rows *summary) {
 			for _, f := range m.Files {
 				in.add(f)
 			}
-			h, err := hashFile(dir, ManifestFile)
+			h, err := HashFile(dir, ManifestFile)
 			if err != nil {
 				t.Fatal(err)
 			}
 			in.add(h)
 			for _, s := range sidecars(m) {
 				write(t, dir, s.name, func(w io.Writer) error { return s.write(w, in) })
-				h, err := hashFile(dir, s.name)
+				h, err := HashFile(dir, s.name)
 				if err != nil {
 					t.Fatal(err)
 				}

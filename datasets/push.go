@@ -308,7 +308,7 @@ func (h *hub) plan(ctx context.Context, dir string, out *Pushed) error {
 	}
 	var asks []ask
 	for _, n := range names {
-		hash, err := hashFile(dir, n)
+		hash, err := HashFile(dir, n)
 		if err != nil {
 			return err
 		}

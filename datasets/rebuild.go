@@ -67,7 +67,7 @@ func Rebuild(ctx context.Context, dir string, build func(ctx context.Context, re
 	for _, f := range old.Manifest.Files {
 		rep.Files++
 		rep.Bytes += f.Bytes
-		h, err := hashFile(out, f.Path)
+		h, err := HashFile(out, f.Path)
 		if err != nil {
 			rep.add(f.Path, -1, "", "the rebuilt release does not have it")
 		} else if h.SHA256 != f.SHA256 {

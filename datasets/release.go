@@ -32,7 +32,7 @@ func Open(dir string) (*Release, error) {
 	}
 	r := &Release{Dir: dir}
 	if err := json.Unmarshal(b, &r.Manifest); err != nil {
-		return nil, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err}
+		return nil, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: schemas.JSONFault(err)}
 	}
 	if err := r.readable(); err != nil {
 		return nil, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err}

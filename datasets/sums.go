@@ -51,7 +51,7 @@ func verifySums(ctx context.Context, dir string, rep *Report) (map[string]schema
 			found = append(found, Problem{n, -1, "", "it is no regular file"})
 			continue
 		}
-		h, err := hashFile(dir, n)
+		h, err := HashFile(dir, n)
 		if err != nil {
 			return nil, err
 		}

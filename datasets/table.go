@@ -4,6 +4,7 @@ package datasets
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -157,7 +159,7 @@ func (t Table) write(dir string, opt writeOptions, see func(reflect.Value) error
 		if err := os.Rename(paths[s.n], filepath.Join(folder, name)); err != nil {
 			return info, &fetch.Error{Op: "rename", Name: name, Kind: fetch.Disk, Err: err}
 		}
-		h, err := hashFile(dir, "data/"+t.Config+"/"+name)
+		h, err := HashFile(dir, "data/"+t.Config+"/"+name)
 		if err != nil {
 			return info, err
 		}
@@ -354,42 +356,59 @@ func readRows[T any](path string) iter.Seq2[T, error] {
 // readRecords is readRows for a type known only at run time. An error ends the
 // sequence; its text names the row where there is one.
 func readRecords(path string, l *layout, typ reflect.Type) iter.Seq2[reflect.Value, error] {
-	return func(yield func(reflect.Value, error) bool) {
-		fail := func(err error) {
-			yield(reflect.Value{}, &fetch.Error{Op: "read", Name: path, Kind: fetch.Input, Err: err})
+	return fileRows(fetch.OneFile(path), func(in fetch.ReaderAt) (*parquet.File, func(parquet.Row) (reflect.Value, error), error) {
+		if err := scanParquet(in, in.Size()); err != nil {
+			return nil, nil, err
 		}
-		f, err := os.Open(path)
+		pf, schema, err := openParquet(in, in.Size())
 		if err != nil {
-			fail(err)
-			return
-		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			fail(err)
-			return
-		}
-		if err := scanParquet(f, info.Size()); err != nil {
-			fail(err)
-			return
-		}
-		pf, schema, err := openParquet(f, info.Size())
-		if err != nil {
-			fail(err)
-			return
+			return nil, nil, err
 		}
 		if want := l.schema.String(); schema != want {
-			fail(fmt.Errorf("schema is not that of %s: %s", typ, firstDifference(want, schema)))
+			return nil, nil, fmt.Errorf("schema is not that of %s: %s", typ, firstDifference(want, schema))
+		}
+		return pf, func(r parquet.Row) (reflect.Value, error) {
+			v := reflect.New(typ).Elem()
+			return v, l.assemble(r, v)
+		}, nil
+	})
+}
+
+// fileRows yields what build makes of the rows of a Parquet file. open looks at
+// the file and returns it with its build. An error ends the sequence.
+func fileRows[T any](f fetch.File, open func(fetch.ReaderAt) (pf *parquet.File, build func(parquet.Row) (T, error), err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		where := cmp.Or(f.Path, f.Name)
+		fail := func(err error) {
+			var zero T
+			if fetch.KindOf(err) == 0 {
+				err = &fetch.Error{Op: "read", Name: where, Kind: fetch.Input, Err: err}
+			}
+			yield(zero, err)
+		}
+		in, err := f.OpenAt()
+		if err != nil {
+			fail(err)
+			return
+		}
+		defer in.Close()
+		pf, build, err := open(in)
+		if err != nil {
+			fail(err)
 			return
 		}
 		n := 0
 		for _, group := range pf.RowGroups() {
-			ok, err := readGroup(group, l, typ, &n, yield)
+			more, err := eachRow(group, &n, func(r parquet.Row) (bool, error) {
+				v, err := build(r)
+				return err == nil && yield(v, nil), err
+			})
 			if err != nil {
+				where = fmt.Sprintf("%s: row %d", where, n+1)
 				fail(&damage{n, err})
 				return
 			}
-			if !ok {
+			if !more {
 				return
 			}
 		}
@@ -397,17 +416,6 @@ func readRecords(path string, l *layout, typ reflect.Type) iter.Seq2[reflect.Val
 			fail(fmt.Errorf("footer says %d rows, file holds %d", pf.NumRows(), n))
 		}
 	}
-}
-
-// readGroup yields the rows of one row group and reports whether to go on.
-func readGroup(group parquet.RowGroup, l *layout, typ reflect.Type, n *int, yield func(reflect.Value, error) bool) (bool, error) {
-	return eachRow(group, n, func(r parquet.Row) (bool, error) {
-		v := reflect.New(typ).Elem()
-		if err := l.assemble(r, v); err != nil {
-			return false, err
-		}
-		return yield(v, nil), nil
-	})
 }
 
 // eachRow calls f with the rows of a group while it returns true, and reports
@@ -491,16 +499,15 @@ func firstDifference(want, got string) string {
 	return fmt.Sprintf("it goes on after line %d", len(w))
 }
 
-func hashFile(dir, rel string) (schemas.FileHash, error) {
-	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(rel)))
-	if err != nil {
-		return schemas.FileHash{}, &fetch.Error{Op: "open", Name: rel, Kind: fetch.Input, Err: err}
+// HashFile describes a file of a folder; rel is its path in it, with slashes.
+func HashFile(dir, rel string) (schemas.FileHash, error) {
+	path := filepath.Join(dir, filepath.FromSlash(rel))
+	sum, n, err := fetch.HashFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return schemas.FileHash{}, &fetch.Error{Op: "open", Name: path, Kind: fetch.Input, Err: err}
+	case err != nil:
+		return schemas.FileHash{}, &fetch.Error{Op: "read", Name: path, Kind: fetch.Disk, Err: err}
 	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return schemas.FileHash{}, &fetch.Error{Op: "read", Name: rel, Kind: fetch.Disk, Err: err}
-	}
-	return schemas.FileHash{Path: rel, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	return schemas.FileHash{Path: rel, Bytes: n, SHA256: sum}, nil
 }

@@ -107,7 +107,7 @@ func VerifyWith(ctx context.Context, dir string, checks Checks) (*Report, error)
 	v := verifier{Release: &Release{Dir: dir}, rep: rep, files: files,
 		side: map[string]place{}, rows: map[string]int{}, seen: map[string]bool{}, summary: newSummary(), complete: true, sides: newSides()}
 	if err := json.Unmarshal(raw, &v.Manifest); err != nil {
-		rep.add(ManifestFile, -1, "", "it cannot be read, so nothing else was checked but bytes: %v", err)
+		rep.add(ManifestFile, -1, "", "it cannot be read, so nothing else was checked but bytes: %v", schemas.JSONFault(err))
 		return rep, nil
 	}
 	v.ours = v.Manifest.Generator == "retcon "+Version

@@ -57,8 +57,8 @@ func TestSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range names {
-		x, errX := hashFile(a, n)
-		y, errY := hashFile(b, n)
+		x, errX := HashFile(a, n)
+		y, errY := HashFile(b, n)
 		if errX != nil || errY != nil || x != y {
 			t.Errorf("%s: %v %v, %v %v", n, x, errX, y, errY)
 		}

@@ -180,7 +180,7 @@ func writeSidecars(dir string, m schemas.Manifest, rows *summary) error {
 		return err
 	}
 	for _, n := range names {
-		h, err := hashFile(dir, n)
+		h, err := HashFile(dir, n)
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func writeSidecars(dir string, m schemas.Manifest, rows *summary) error {
 		if err := writeFile(dir, s.name, func(w io.Writer) error { return s.write(w, in) }); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		h, err := hashFile(dir, s.name)
+		h, err := HashFile(dir, s.name)
 		if err != nil {
 			return err
 		}
@@ -351,7 +351,7 @@ func writeSums(dir string) error {
 			if n == SumsFile {
 				continue
 			}
-			h, err := hashFile(dir, n)
+			h, err := HashFile(dir, n)
 			if err != nil {
 				return err
 			}

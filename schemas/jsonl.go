@@ -4,10 +4,12 @@ package schemas
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -39,12 +41,53 @@ func ParseLine(line []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return err
+		return JSONFault(err)
 	}
 	if dec.More() {
 		return errors.New("more than one value on the line")
 	}
 	return nil
+}
+
+// JSONFault says in words of the data what encoding/json says in words of Go:
+// which field of a document is of the wrong kind, and which kind is wanted.
+// Errors that are not that package's come back as they are.
+func JSONFault(err error) error {
+	var t *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &t):
+		return fmt.Errorf("%s is a JSON %s, want %s", cmp.Or(t.Field, "this"), t.Value, jsonKind(t.Type))
+	}
+	if msg, ok := strings.CutPrefix(err.Error(), "json: "); ok {
+		return errors.New(msg)
+	}
+	return err
+}
+
+// jsonKind is what JSON calls a value of the type.
+func jsonKind(typ reflect.Type) string {
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	switch typ.Kind() {
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.String:
+		return "a string"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number from 0"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "another value"
 }
 
 func invalidString(v reflect.Value, path string) (string, bool) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"regexp"
@@ -309,6 +310,44 @@ func TestLines(t *testing.T) {
 		if err := ParseLine([]byte(bad), &s); err == nil {
 			t.Errorf("ParseLine took %q", bad)
 		}
+	}
+}
+
+func TestJSONFault(t *testing.T) {
+	type inner struct {
+		Rows [][]string `json:"rows"`
+		N    *uint16    `json:"n"`
+	}
+	type outer struct {
+		In   inner             `json:"in"`
+		Some map[string]string `json:"some"`
+		Rate float64           `json:"rate"`
+		Yes  bool              `json:"yes"`
+		N    int               `json:"n"`
+	}
+	for line, want := range map[string]string{
+		`[]`:                        "this is a JSON array, want an object",
+		`{"in":{"rows":["a"]}}`:     "in.rows is a JSON string, want a list",
+		`{"in":{"rows":[["a",5]]}}`: "in.rows is a JSON number, want a string",
+		`{"in":{"n":-1}}`:           "in.n is a JSON number -1, want a whole number from 0",
+		`{"some":[]}`:               "some is a JSON array, want an object",
+		`{"rate":"high"}`:           "rate is a JSON string, want a number",
+		`{"yes":"no"}`:              "yes is a JSON string, want true or false",
+		`{"n":1.5}`:                 "n is a JSON number 1.5, want a whole number",
+		`{"m":1}`:                   `unknown field "m"`,
+		`{"n":1`:                    "unexpected EOF",
+		`{"n":1}`:                   "",
+	} {
+		got := ""
+		if err := ParseLine([]byte(line), new(outer)); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	if err := io.ErrClosedPipe; JSONFault(err) != err || JSONFault(nil) != nil {
+		t.Error("an error of somebody else's does not come back as it is")
 	}
 }
 

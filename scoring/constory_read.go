@@ -168,7 +168,7 @@ func readCell(s string) CheckCell {
 	var items []json.RawMessage
 	if err := json.Unmarshal([]byte(t), &items); err != nil {
 		if t[0] != '{' || !json.Valid([]byte(t)) {
-			return CheckCell{Status: StatusParseFailed, Detail: "not a JSON array: " + err.Error(), Flagged: c.Flagged}
+			return CheckCell{Status: StatusParseFailed, Detail: "not a JSON array: " + schemas.JSONFault(err).Error(), Flagged: c.Flagged}
 		}
 		c.Status, items = StatusRepaired, []json.RawMessage{json.RawMessage(t)}
 	} else if items == nil { // null
@@ -419,7 +419,7 @@ func ReadCheckJSONL(r io.Reader, story func(id string) (CheckStory, bool, error)
 				Cells map[string]json.RawMessage `json:"cells"`
 			}
 			if err := json.Unmarshal(line, &rec); err != nil {
-				return fmt.Errorf("judge's run, line %d: %w", n, err)
+				return fmt.Errorf("judge's run, line %d: %w", n, schemas.JSONFault(err))
 			}
 			id := strings.Trim(string(rec.ID), `"`)
 			st, ok, err := story(id)
@@ -510,7 +510,7 @@ func OpenStorySet(r io.ReaderAt, size int64) (*StorySet, error) {
 				ID json.RawMessage `json:"id"`
 			}
 			if err := json.Unmarshal(line, &rec); err != nil {
-				return nil, fmt.Errorf("stories, line %d: %w", n, err)
+				return nil, fmt.Errorf("stories, line %d: %w", n, schemas.JSONFault(err))
 			}
 			id := strings.Trim(string(rec.ID), `"`)
 			if _, twice := s.at[id]; twice {
@@ -545,7 +545,7 @@ func (s *StorySet) Story(id string) (st CheckStory, ok bool, err error) {
 		Story    *string `json:"generated_story"`
 	}
 	if err := json.Unmarshal(line, &g); err != nil {
-		return st, false, err
+		return st, false, schemas.JSONFault(err)
 	}
 	st = CheckStory{Model: g.Model, TaskType: g.TaskType, Language: g.Language}
 	if g.Story != nil {

@@ -66,7 +66,7 @@ func ReadLogProbs(raw json.RawMessage, story string) ([]Token, error) {
 		Top      []map[string]number `json:"top_logprobs"`
 	}
 	if err := json.Unmarshal(t, &f); err != nil {
-		return nil, fmt.Errorf("log-probabilities: %w", err)
+		return nil, fmt.Errorf("log-probabilities: %w", schemas.JSONFault(err))
 	}
 	switch {
 	case f.Format != nil:
@@ -143,7 +143,7 @@ func contentTokens(raw json.RawMessage) ([]Token, error) {
 		} `json:"top_logprobs"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("log-probabilities: content: %w", err)
+		return nil, fmt.Errorf("log-probabilities: content: %w", schemas.JSONFault(err))
 	}
 	out := make([]Token, len(list))
 	for i, l := range list {

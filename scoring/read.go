@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -62,35 +61,6 @@ func (o ReadOptions) at(n int) {
 	if o.At != nil {
 		*o.At = n
 	}
-}
-
-// jsonFault says in words of the data what the decoder says in words of Go.
-func jsonFault(err error) error {
-	var t *json.UnmarshalTypeError
-	if !errors.As(err, &t) {
-		if msg, ok := strings.CutPrefix(err.Error(), "json: "); ok {
-			return errors.New(msg)
-		}
-		return err
-	}
-	typ := t.Type
-	for typ.Kind() == reflect.Pointer {
-		typ = typ.Elem()
-	}
-	want := "another value"
-	switch typ.Kind() {
-	case reflect.Slice:
-		want = "a list"
-	case reflect.String:
-		want = "a string"
-	case reflect.Int:
-		want = "a whole number"
-	case reflect.Float64:
-		want = "a number"
-	case reflect.Struct:
-		want = "an object"
-	}
-	return fmt.Errorf("%s is a JSON %s, want %s", cmp.Or(t.Field, "the line"), t.Value, want)
 }
 
 // LineError is a line (or a sample of a log) that cannot be read. The reader
@@ -251,7 +221,7 @@ func readPredictionLines(br *bufio.Reader, o ReadOptions, yield yieldFunc) {
 			err = CheckPrediction(&p)
 		}
 		if err != nil {
-			return yield(schemas.Prediction{}, &LineError{o.Name, n, jsonFault(err)})
+			return yield(schemas.Prediction{}, &LineError{o.Name, n, schemas.JSONFault(err)})
 		}
 		last = p
 		fill(&p, o)
@@ -308,7 +278,7 @@ func readLines(br *bufio.Reader, o ReadOptions, read func([]byte) ([]schemas.Pre
 			err = cmp.Or(err, CheckPrediction(&ps[i]))
 		}
 		if err != nil {
-			return yield(schemas.Prediction{}, &LineError{o.Name, n, jsonFault(err)})
+			return yield(schemas.Prediction{}, &LineError{o.Name, n, schemas.JSONFault(err)})
 		}
 		o.at(n)
 		for i := range ps {
@@ -591,7 +561,7 @@ func readInspectJSON(r io.Reader, o ReadOptions, yield yieldFunc) {
 				}
 				var p schemas.Prediction
 				if err != nil {
-					err = jsonFault(err)
+					err = schemas.JSONFault(err)
 				} else if p, err = s.prediction(ev); err == nil {
 					err = CheckPrediction(&p)
 				}
@@ -690,7 +660,7 @@ func readInspectZip(r io.Reader, o ReadOptions, yield yieldFunc) {
 		}
 		o.at(n + 1)
 		if err != nil {
-			err = &LineError{o.Name, n + 1, fmt.Errorf("%s: %w", f.Name, jsonFault(err))}
+			err = &LineError{o.Name, n + 1, fmt.Errorf("%s: %w", f.Name, schemas.JSONFault(err))}
 			p = schemas.Prediction{}
 		} else {
 			fill(&p, o)

@@ -46,7 +46,7 @@ func noNulls(line []byte) error {
 		ContradictedSentences []*int    `json:"contradicted_sentences"`
 	}
 	if err := json.Unmarshal(line, &p); err != nil {
-		return err
+		return schemas.JSONFault(err)
 	}
 	switch {
 	case slices.Contains(p.ErrorLines, nil):

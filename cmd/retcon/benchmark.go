@@ -8,17 +8,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/text"
@@ -98,19 +91,23 @@ func (b *benchmark) read(c *chain) error {
 // FILE, FILE:ROW or FILE:ROW:FIELD, rows from 1.
 func benchmarkItems(ctx context.Context, f fetch.File) iter.Seq2[dedup.Item, error] {
 	return func(yield func(dedup.Item, error) bool) {
-		fail := func(row int, err error) {
-			at := f.Name
-			if row > 0 {
-				at = fmt.Sprintf("%s: row %d", f.Name, row)
+		kind := tableKind(f.Name)
+		if kind == "" {
+			data, _, err := fetch.ReadFile(f)
+			switch {
+			case err != nil:
+				yield(dedup.Item{}, err)
+			case bytes.IndexByte(data, 0) < 0: // else it is no text
+				yield(dedup.Item{ID: f.Name, Text: text.Decode(data, "").Text}, nil)
 			}
-			yield(dedup.Item{}, &fetch.Error{Op: "read benchmark", Name: at, Kind: fetch.Input, Err: err})
+			return
 		}
-		row := 0
-		emit := func(v any) bool {
-			row++
+		n := 0
+		emit := func(row tableRow) bool {
+			n++
 			more := true
-			eachString("", v, func(field, s string) bool {
-				id := fmt.Sprintf("%s:%d", f.Name, row)
+			row.strings(func(field, s string) bool {
+				id := fmt.Sprintf("%s:%d", f.Name, n)
 				if field != "" {
 					id += ":" + field
 				}
@@ -119,87 +116,19 @@ func benchmarkItems(ctx context.Context, f fetch.File) iter.Seq2[dedup.Item, err
 			})
 			return more
 		}
-		switch strings.ToLower(filepath.Ext(f.Name)) {
-		case ".parquet":
-			path, remove, err := onDisk(f)
-			if err != nil {
-				fail(0, err)
-				return
-			}
-			defer remove()
-			for v, err := range datasets.AnyRows(path) {
-				if err == nil {
-					err = ctx.Err()
-				}
-				if err != nil {
-					fail(row+1, err)
-					return
-				}
-				if !emit(map[string]any(v)) {
-					return
-				}
-			}
-			return
-		case ".json", ".jsonl", ".ndjson", ".csv", ".tsv":
-		default:
-			data, _, err := fetch.ReadFile(f)
-			if err != nil {
-				fail(0, err)
-				return
-			}
-			if bytes.IndexByte(data, 0) >= 0 {
-				return // no text
-			}
-			yield(dedup.Item{ID: f.Name, Text: text.Decode(data, "").Text}, nil)
-			return
-		}
-		in, err := f.Open()
-		if err != nil {
-			fail(0, err)
-			return
-		}
-		defer in.Close()
-		isCSV := strings.HasSuffix(strings.ToLower(f.Name), "sv")
-		rows := fetch.JSONRows(in, fetch.RowOptions{})
-		if isCSV {
-			opt := fetch.RowOptions{}
-			rows = fetch.CSV(in, opt)
-		}
-		var header []string
-		for r, err := range rows {
+		for row, err := range rowsOf(f, kind) {
 			if err == nil {
 				err = ctx.Err()
 			}
-			var v any
-			if row == 0 && !isCSV && (err != nil || !json.Valid(r.Data)) {
-				if v, ok := wholeObject(f); ok {
-					emit(v)
+			if err != nil {
+				if whole, ok := wholeObject(f); ok && n == 0 && strings.Contains(kind, "json") {
+					emit(tableRow{value: whole})
 					return
 				}
-			}
-			if err != nil {
-				fail(r.N, err)
+				yield(dedup.Item{}, err)
 				return
 			}
-			switch {
-			case isCSV && header == nil:
-				header = r.Fields
-				continue
-			case isCSV:
-				m := map[string]any{}
-				for i, s := range r.Fields {
-					if i < len(header) {
-						m[header[i]] = s
-					}
-				}
-				v = m
-			default:
-				if err := json.Unmarshal(r.Data, &v); err != nil {
-					fail(r.N, err)
-					return
-				}
-			}
-			if !emit(v) {
+			if !emit(row) {
 				return
 			}
 		}
@@ -216,53 +145,6 @@ func wholeObject(f fetch.File) (map[string]any, bool) {
 	var v map[string]any
 	err = json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &v)
 	return v, err == nil && v != nil
-}
-
-// onDisk gives a path at which a file can be read at random places.
-func onDisk(f fetch.File) (path string, remove func(), err error) {
-	in, err := f.Open()
-	if err != nil {
-		return "", nil, err
-	}
-	defer in.Close()
-	tmp, err := os.CreateTemp("", "retcon-*.parquet")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { _ = os.Remove(tmp.Name()) }
-	_, err = io.Copy(tmp, in)
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		remove()
-		return "", nil, err
-	}
-	return tmp.Name(), remove, nil
-}
-
-// eachString calls f with every string in v and the path of fields to it.
-func eachString(field string, v any, f func(field, s string) bool) bool {
-	below := func(name string) string {
-		if field == "" {
-			return name
-		}
-		return field + "." + name
-	}
-	switch v := v.(type) {
-	case string:
-		return f(field, v)
-	case []any:
-		for i, x := range v {
-			if !eachString(below(fmt.Sprint(i)), x, f) {
-				return false
-			}
-		}
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if !eachString(below(k), v[k], f) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // contaminated is a line of contaminationTable.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/llm/batch"
@@ -465,7 +466,7 @@ func (r *checkRun) publish(files []string) error {
 		fp.Templates = append(fp.Templates, schemas.NamedHash{Name: t.Name, SHA256: t.Hash})
 	}
 	for _, f := range files {
-		h, err := hashOf(filepath.Dir(f), filepath.Base(f))
+		h, err := datasets.HashFile(filepath.Dir(f), filepath.Base(f))
 		if err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func judgedRow(row tableRow, set *scoring.StorySet, shown *text.Echoes) (j judge
 	}
 	if row.json != nil {
 		if err := json.Unmarshal(row.json, &cells); err != nil {
-			return j, "", inputError(row.where, err)
+			return j, "", inputError(row.where, schemas.JSONFault(err))
 		}
 	}
 	if cells.Cells != nil {
@@ -168,7 +168,7 @@ func readExamples(path string) (*text.Echoes, error) {
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, inputError(path, fmt.Errorf("want a JSON list of texts: %w", err))
+		return nil, inputError(path, fmt.Errorf("want a JSON list of texts: %w", schemas.JSONFault(err)))
 	}
 	var out []string
 	for i, raw := range list {

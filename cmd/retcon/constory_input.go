@@ -159,7 +159,7 @@ func openJudged(arg string) (*judgedSource, error) {
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")), &keys); err != nil {
-		return nil, inputError(s.path+":1", fmt.Errorf("want a JSON object a line: %w", err))
+		return nil, inputError(s.path+":1", fmt.Errorf("want a JSON object a line: %w", schemas.JSONFault(err)))
 	}
 	has := func(k string) bool { _, ok := keys[k]; return ok }
 	switch {
@@ -187,7 +187,7 @@ func (in *constoryInput) index(s *judgedSource) error {
 				Judge    string `json:"judge"`
 				Protocol string `json:"protocol"`
 			}
-			jerr := json.Unmarshal(line, &head)
+			jerr := schemas.JSONFault(json.Unmarshal(line, &head))
 			if jerr == nil && head.StoryID == "" {
 				jerr = errors.New("story_id is missing or empty")
 			}
@@ -661,7 +661,7 @@ func storyOf(row tableRow) (schemas.Generated, error) {
 			LogProbs json.RawMessage `json:"logprobs"`
 		}
 		if err := json.Unmarshal(row.json, &l); err != nil {
-			return g, inputError(row.where, err)
+			return g, inputError(row.where, schemas.JSONFault(err))
 		}
 		g.LogProbs = l.LogProbs
 	case get("logprobs") != "":

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/llm/batch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
@@ -69,6 +70,7 @@ one kind from the other.`
 type tale struct {
 	schemas.Story
 	writer string
+	where  string // file and row
 }
 
 func (cmd *diagnosticCmd) Run(e *env) error {
@@ -97,15 +99,15 @@ func (cmd *diagnosticCmd) Run(e *env) error {
 	if cmd.Engine == engineRules {
 		cfg.Survey = flawed.NewSurvey()
 	}
-	seen := map[string]bool{}
+	seen := map[string]string{}
 	for t, err := range tales {
 		if err != nil {
 			return err
 		}
-		if seen[t.StoryID] {
-			return inputError(cmd.In, fmt.Errorf("story %s for the second time", t.StoryID))
+		if first, twice := seen[t.StoryID]; twice {
+			return inputError(t.where, fmt.Errorf("story %s for the second time; it stands in %s too", t.StoryID, first))
 		}
-		seen[t.StoryID] = true
+		seen[t.StoryID] = t.where
 		lots = append(lots, t.StoryID)
 		if cfg.Survey != nil {
 			cfg.Survey.Add(t.Story)
@@ -253,7 +255,7 @@ func (cmd *diagnosticCmd) write(e *env, a *asker, in *diagnostic.Injector, tales
 		}
 		m.Out, m.Dropped, m.Reasons, m.Counts = n, len(dropped), pipeline.SortedCounts(reasons), pipeline.SortedCounts(counts)
 		for _, name := range []string{diagnosticStories, diagnosticTruth, "dropped.jsonl"} {
-			h, err := hashOf(tmp, name)
+			h, err := datasets.HashFile(tmp, name)
 			if err != nil {
 				return err
 			}
@@ -270,10 +272,11 @@ func (cmd *diagnosticCmd) tales() (iter.Seq2[tale, error], error) {
 		return nil, err
 	}
 	return func(yield func(tale, error) bool) {
-		for row, err := range jsonRows(path) {
+		for row, err := range objects(jsonRows(fetch.OneFile(path), path)) {
 			var t tale
 			if err == nil {
 				t, err = taleOf(row)
+				t.where = row.where
 			}
 			if err == nil && (t.Text == "" || t.Kind == schemas.KindQuery || cmd.Corpus != "" && t.Source.Corpus != cmd.Corpus ||
 				t.Words < cmd.MinWords || cmd.MaxWords > 0 && t.Words > cmd.MaxWords) {

@@ -340,17 +340,18 @@ func (cmd *generateCmd) ask(e *env, p generatePlan) error {
 // items are the prompts or stories of a run, and how many there are. They are
 // read twice: to draw among them, and to ask.
 func (cmd *generateCmd) items(p generatePlan) (iter.Seq2[generate.Item, error], int, error) {
-	all := cmd.candidates(p)
+	var where string
+	all := cmd.candidates(p, &where)
 	var ids []string
-	seen := map[string]bool{}
+	seen := map[string]string{}
 	for it, err := range all {
 		if err != nil {
 			return nil, 0, err
 		}
-		if seen[it.Key()] {
-			return nil, 0, inputError(cmp.Or(cmd.In, cmd.Data), fmt.Errorf("id %s for the second time", it.Key()))
+		if first, twice := seen[it.Key()]; twice {
+			return nil, 0, inputError(where, fmt.Errorf("id %s for the second time; it stands in %s too", it.Key(), first))
 		}
-		seen[it.Key()] = true
+		seen[it.Key()] = where
 		ids = append(ids, it.Key())
 	}
 	drawn := generate.Draw(ids, p.sample, cmd.Seed)
@@ -370,11 +371,11 @@ func (cmd *generateCmd) items(p generatePlan) (iter.Seq2[generate.Item, error], 
 	}, len(drawn), nil
 }
 
-// candidates reads what could be asked about.
-func (cmd *generateCmd) candidates(p generatePlan) iter.Seq2[generate.Item, error] {
+// candidates reads what could be asked about. where is set to the place of each.
+func (cmd *generateCmd) candidates(p generatePlan, where *string) iter.Seq2[generate.Item, error] {
 	return func(yield func(generate.Item, error) bool) {
 		if p.task == generate.Story {
-			for pr, err := range cmd.prompts() {
+			for pr, err := range cmd.prompts(where) {
 				if err == nil && cmd.Corpus != "" && pr.Source.Corpus != cmd.Corpus {
 					continue
 				}
@@ -384,7 +385,7 @@ func (cmd *generateCmd) candidates(p generatePlan) iter.Seq2[generate.Item, erro
 			}
 			return
 		}
-		for s, err := range cmd.stories() {
+		for s, err := range cmd.stories(where) {
 			if err == nil && (s.Kind != schemas.KindStory && s.Kind != "" || cmd.Corpus != "" && s.Source.Corpus != cmd.Corpus || p.maxSource > 0 && s.Words > p.maxSource) {
 				continue
 			}
@@ -400,8 +401,8 @@ const promptConfig = datasets.PromptsConfig
 
 // prompts reads prompts of a release, of a workspace or of a file with at
 // least the columns id and prompt.
-func (cmd *generateCmd) prompts() iter.Seq2[schemas.Prompt, error] {
-	if cmd.Data != "" {
+func (cmd *generateCmd) prompts(where *string) iter.Seq2[schemas.Prompt, error] {
+	if *where = cmd.Data; cmd.Data != "" {
 		return releaseRows[schemas.Prompt](cmd.Data, "prompt", promptConfig)
 	}
 	return func(yield func(schemas.Prompt, error) bool) {
@@ -412,7 +413,7 @@ func (cmd *generateCmd) prompts() iter.Seq2[schemas.Prompt, error] {
 		}
 		for row, err := range tableRows(path) {
 			var p schemas.Prompt
-			if err == nil {
+			if *where = row.where; err == nil {
 				p, err = promptOf(row)
 			}
 			if !yield(p, err) || err != nil {
@@ -457,15 +458,18 @@ func promptOf(row tableRow) (schemas.Prompt, error) {
 }
 
 // stories reads stories of a workspace or file, or the originals of a config.
-func (cmd *generateCmd) stories() iter.Seq2[schemas.Story, error] {
-	if cmd.Data == "" {
+func (cmd *generateCmd) stories(where *string) iter.Seq2[schemas.Story, error] {
+	if *where = cmd.Data; cmd.Data == "" {
 		return func(yield func(schemas.Story, error) bool) {
 			path, err := inputFile(cmd.In, dedupDir+"/records.jsonl", ingestDir+"/records.jsonl", "records.jsonl")
 			if err != nil {
 				yield(schemas.Story{}, err)
 				return
 			}
+			n := 0
 			for s, err := range pipeline.ReadLines[schemas.Story](path) {
+				n++
+				*where = fmt.Sprintf("%s: row %d", path, n)
 				if !yield(s, err) || err != nil {
 					return
 				}
@@ -586,7 +590,7 @@ func (cmd *generateCmd) write(e *env, m *schemas.StepManifest, rows iter.Seq2[sc
 		}
 		m.Counts = pipeline.SortedCounts(counts.byName)
 		for _, name := range []string{generatedFile, generatedParquet, setAsideFile} {
-			h, err := hashOf(tmp, name)
+			h, err := datasets.HashFile(tmp, name)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
@@ -703,7 +707,7 @@ func (cmd *generateCmd) importAll(e *env, models *generate.Models) error {
 		return err
 	}
 	for _, path := range cmd.Import {
-		h, err := hashOf(filepath.Dir(path), filepath.Base(path))
+		h, err := datasets.HashFile(filepath.Dir(path), filepath.Base(path))
 		if err != nil {
 			return err
 		}

@@ -164,7 +164,7 @@ func parseRecipe(name string, data []byte) (schemas.Recipe, error) {
 	dec := json.NewDecoder(bytes.NewReader(js))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&r); err != nil {
-		return r, fmt.Errorf("%s: %w", name, err)
+		return r, fmt.Errorf("%s: %w", name, schemas.JSONFault(err))
 	}
 	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
 		return r, fmt.Errorf("%s: date: there is no day %s", name, r.Date)

@@ -46,7 +46,7 @@ func (f reviewFlags) panel(e *env) (*reviewer, []schemas.Draft, error) {
 	var recipe schemas.Recipe
 	raw, err := os.ReadFile(filepath.Join(f.Work, "recipe.json"))
 	if err == nil {
-		err = json.Unmarshal(raw, &recipe)
+		err = schemas.JSONFault(json.Unmarshal(raw, &recipe))
 	}
 	if err != nil {
 		return nil, nil, withHint(exitInput, "name a workspace with --work; `retcon make` or `retcon build` makes one", fmt.Errorf("workspace %s: %w", f.Work, err))

@@ -71,7 +71,7 @@ func (l *storyLine) given() (g given, err error) {
 	case l.Generated != nil:
 		var s *string
 		if err := json.Unmarshal(l.Generated, &s); err != nil {
-			return g, fmt.Errorf("generated_story: %w", err)
+			return g, fmt.Errorf("generated_story: %w", schemas.JSONFault(err))
 		}
 		g.task, g.system = l.TaskType, l.ModelName
 		if g.ID = l.GeneratedID; g.ID == "" && l.id() != "" {
@@ -187,7 +187,7 @@ func readLines(f fetch.File, emit func(given, string, error) bool) bool {
 		where := fmt.Sprintf("%s:%d", f.Path, row.Line)
 		var l storyLine
 		if err == nil {
-			err = json.Unmarshal(row.Data, &l)
+			err = schemas.JSONFault(json.Unmarshal(row.Data, &l))
 		}
 		var g given
 		if err == nil {

@@ -4,12 +4,10 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"math"
@@ -20,23 +18,47 @@ import (
 
 	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/internal/fetch"
-	"github.com/retcon-bench/retcon/schemas"
 )
 
 // tableRow is a row of a table whose columns are somebody else's.
 type tableRow struct {
 	where string   // file and row, for errors
 	names []string // columns: in file order where a file has one, else sorted
-	json  []byte   // the object of a JSON row
-	get   func(name string) (string, bool)
-	typed map[string]any // the values as they were read; nil in CSV, where all are text
+	cells []string // of a CSV row, by names
+	json  []byte   // of a JSON row
+	value any      // what a JSON or Parquet row is: a map, for all who asked tableRows
+}
+
+// get is a cell as text. In CSV an empty cell is nothing; what a table of
+// numbers has for nothing, NaN, is nothing here too.
+func (r tableRow) get(name string) (string, bool) {
+	if r.cells != nil {
+		if i := slices.Index(r.names, name); i >= 0 && i < len(r.cells) {
+			return r.cells[i], r.cells[i] != ""
+		}
+		return "", false
+	}
+	m, _ := r.value.(map[string]any)
+	switch v := m[name].(type) {
+	case nil:
+		return "", false
+	case string:
+		return v, true
+	case float64:
+		return fmt.Sprint(v), !math.IsNaN(v)
+	default:
+		return fmt.Sprint(v), true
+	}
 }
 
 // text is a cell of words: a list, an object or a number there is somebody's
 // mistake, which its letters would hide.
 func (r tableRow) text(name string) (string, bool, error) {
-	switch v := r.typed[name].(type) {
-	case nil, string, []byte:
+	m, _ := r.value.(map[string]any)
+	switch v := m[name].(type) {
+	case nil, string:
+	case []byte:
+		return "", false, inputError(r.where, fmt.Errorf("%s: %w", name, fetch.ErrUTF8))
 	case float64:
 		if !math.IsNaN(v) {
 			return "", false, inputError(r.where, fmt.Errorf("%s is a number, not a text", name))
@@ -50,145 +72,195 @@ func (r tableRow) text(name string) (string, bool, error) {
 	return v, ok, nil
 }
 
-// tableRows reads a CSV, Parquet, JSON Lines or JSON file of rows, as its name
-// says, one row at a time. In CSV an empty cell is null.
-func tableRows(path string) iter.Seq2[tableRow, error] {
-	name := strings.ToLower(path)
+// strings calls f with every string of the row, however deep it stands, and the
+// path of fields to it.
+func (r tableRow) strings(f func(field, s string) bool) bool {
+	if r.cells == nil {
+		return eachString("", r.value, f)
+	}
+	m := map[string]any{}
+	for i, s := range r.cells {
+		m[r.names[i]] = s
+	}
+	return eachString("", m, f)
+}
+
+// eachString calls f with every string in v and the path of fields to it.
+func eachString(field string, v any, f func(field, s string) bool) bool {
+	below := func(name string) string {
+		if field == "" {
+			return name
+		}
+		return field + "." + name
+	}
+	switch v := v.(type) {
+	case string:
+		return f(field, v)
+	case []any:
+		for i, x := range v {
+			if !eachString(below(fmt.Sprint(i)), x, f) {
+				return false
+			}
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if !eachString(below(k), v[k], f) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// tableKind is the ending of a table's name, .csv for a.csv.gz; "" if the name
+// is not one of a table.
+func tableKind(name string) string {
+	name = strings.ToLower(name)
 	for _, packed := range []string{".gz", ".zst", ".bz2"} {
 		name = strings.TrimSuffix(name, packed)
 	}
 	switch ext := filepath.Ext(name); ext {
-	case ".csv", ".tsv":
-		return csvRows(path, ext == ".tsv")
-	case ".parquet":
-		return parquetRows(path)
-	case ".jsonl", ".json", ".ndjson":
-		return jsonRows(path)
+	case ".csv", ".tsv", ".parquet", ".jsonl", ".json", ".ndjson":
+		return ext
 	}
+	return ""
+}
+
+// tableRows reads a CSV, Parquet, JSON Lines or JSON file of rows, as its name
+// says, one row at a time.
+func tableRows(path string) iter.Seq2[tableRow, error] {
+	kind := tableKind(path)
+	if kind == "" {
+		return func(yield func(tableRow, error) bool) {
+			yield(tableRow{}, usagef("%s: want a file named .csv, .tsv, .jsonl, .json (packed or not) or .parquet", path))
+		}
+	}
+	return objects(rowsOf(fetch.OneFile(path), kind))
+}
+
+// objects refuses a row of JSON that is anything but an object.
+func objects(rows iter.Seq2[tableRow, error]) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
-		yield(tableRow{}, usagef("%s: want a file named .csv, .tsv, .jsonl, .json (packed or not) or .parquet", path))
+		for row, err := range rows {
+			if _, ok := row.value.(map[string]any); err == nil && row.cells == nil && !ok {
+				err = inputError(row.where, fmt.Errorf("want a JSON object a row: this is %s", kindOf(row.value)))
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
 	}
 }
 
-func csvRows(path string, tabs bool) iter.Seq2[tableRow, error] {
+// rowsOf reads a table wherever it is stored. A JSON row may be any value.
+func rowsOf(f fetch.File, kind string) iter.Seq2[tableRow, error] {
+	name := cmp.Or(f.Path, f.Name)
+	switch kind {
+	case ".csv":
+		return csvRows(f, name, ',')
+	case ".tsv":
+		return csvRows(f, name, '\t')
+	case ".parquet":
+		return parquetRows(f, name)
+	}
+	return jsonRows(f, name)
+}
+
+func csvRows(file fetch.File, name string, comma byte) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
-		f, err := openPacked(path)
+		f, err := file.Open()
 		if err != nil {
 			yield(tableRow{}, err)
 			return
 		}
 		defer f.Close()
-		opt := fetch.RowOptions{Name: path}
-		if tabs {
-			opt.Comma = '\t'
-		}
 		var header []string
-		for row, err := range fetch.CSV(f, opt) {
+		for row, err := range fetch.CSV(f, fetch.RowOptions{Comma: comma}) {
 			if err != nil {
-				yield(tableRow{}, inputError(path, err))
+				yield(tableRow{}, inputError(name, err))
 				return
 			}
+			where := fmt.Sprintf("%s:%d", name, row.Line)
 			if header == nil {
 				header = row.Fields
 				for i, h := range header {
 					header[i] = strings.TrimSpace(h)
 					if header[i] != "" && slices.Contains(header[:i], header[i]) {
-						yield(tableRow{}, inputError(fmt.Sprintf("%s:%d", path, row.Line), fmt.Errorf("column %q stands twice in the header; rename one", header[i])))
+						yield(tableRow{}, inputError(where, fmt.Errorf("column %q stands twice in the header; rename one", header[i])))
 						return
 					}
 				}
 				continue
 			}
-			fields := row.Fields
-			get := func(name string) (string, bool) {
-				for i, h := range header {
-					if h == name && i < len(fields) {
-						return fields[i], fields[i] != ""
-					}
-				}
-				return "", false
-			}
-			if !yield(tableRow{where: fmt.Sprintf("%s:%d", path, row.Line), names: header, get: get}, nil) {
+			if !yield(tableRow{where: where, names: header, cells: row.Fields}, nil) {
 				return
 			}
 		}
 		if header == nil {
-			yield(tableRow{}, inputError(path, errors.New("the file is empty: want a row of column names")))
+			yield(tableRow{}, inputError(name, errors.New("the file is empty: want a row of column names")))
 		}
 	}
 }
 
-func parquetRows(path string) iter.Seq2[tableRow, error] {
+func parquetRows(f fetch.File, name string) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
 		n := 0
-		for m, err := range datasets.AnyRows(path) {
+		for m, err := range datasets.AnyRowsOf(f) {
 			if err != nil {
 				yield(tableRow{}, err)
 				return
 			}
 			n++
-			if !yield(tableRow{where: fmt.Sprintf("%s: row %d", path, n), names: slices.Sorted(maps.Keys(m)), get: cellsOf(m), typed: m}, nil) {
+			if !yield(tableRow{where: fmt.Sprintf("%s: row %d", name, n), names: slices.Sorted(maps.Keys(m)), value: m}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func jsonRows(path string) iter.Seq2[tableRow, error] {
+func jsonRows(file fetch.File, name string) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
-		f, err := openPacked(path)
+		f, err := file.Open()
 		if err != nil {
 			yield(tableRow{}, err)
 			return
 		}
 		defer f.Close()
-		for row, err := range fetch.JSONRows(f, fetch.RowOptions{Name: path}) {
+		for row, err := range fetch.JSONRows(f, fetch.RowOptions{}) {
 			if err != nil {
-				yield(tableRow{}, inputError(path, err))
+				yield(tableRow{}, inputError(name, err))
 				return
 			}
-			where := fmt.Sprintf("%s:%d", path, row.Line)
+			r := tableRow{where: fmt.Sprintf("%s:%d", name, row.Line), json: row.Data}
 			dec := json.NewDecoder(bytes.NewReader(row.Data))
 			dec.UseNumber()
-			var m map[string]any
-			if err := dec.Decode(&m); err != nil || m == nil {
-				yield(tableRow{}, inputError(where, fmt.Errorf("want a JSON object a row: %w", noObject(err))))
+			if err := dec.Decode(&r.value); err != nil {
+				yield(r, inputError(r.where, fmt.Errorf("this row is not JSON: %w", err)))
 				return
 			}
-			if !yield(tableRow{where: where, names: slices.Sorted(maps.Keys(m)), json: row.Data, get: cellsOf(m), typed: m}, nil) {
+			if m, ok := r.value.(map[string]any); ok {
+				r.names = slices.Sorted(maps.Keys(m))
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}
 	}
 }
 
-// noObject is the reader's error, or what it does not call one: null.
-func noObject(err error) error {
-	var typ *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-		return errors.New("this is null")
-	case errors.As(err, &typ):
-		return fmt.Errorf("this is a %s", typ.Value)
+// kindOf is what JSON calls a value.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return "a list"
+	case string:
+		return "a string"
+	case bool:
+		return "true or false"
 	}
-	return err
-}
-
-// cellsOf reads the cells of a row of typed values as text. What a table of
-// numbers has for nothing, NaN, is nothing here too.
-func cellsOf(m map[string]any) func(string) (string, bool) {
-	return func(name string) (string, bool) {
-		switch v := m[name].(type) {
-		case nil:
-			return "", false
-		case string:
-			return v, true
-		case float64:
-			return fmt.Sprint(v), !math.IsNaN(v)
-		default:
-			return fmt.Sprint(v), true
-		}
-	}
+	return "a number"
 }
 
 func openInput(path string) (*os.File, error) {
@@ -199,43 +271,6 @@ func openInput(path string) (*os.File, error) {
 	return f, nil
 }
 
-// openPacked opens a file of rows, unpacked.
-func openPacked(path string) (io.ReadCloser, error) {
-	f, err := openInput(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := fetch.Decompress(f, path, fetch.Limits{})
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return unpacked{r, f}, nil
-}
-
-// unpacked closes the file under an unpacking reader too.
-type unpacked struct {
-	io.ReadCloser
-	file *os.File
-}
-
-func (u unpacked) Close() error { return errors.Join(u.ReadCloser.Close(), u.file.Close()) }
-
 func inputError(where string, err error) error {
 	return &fetch.Error{Op: "read", Name: where, Kind: fetch.Input, Err: err}
-}
-
-// hashOf describes a file of a folder.
-func hashOf(dir, name string) (schemas.FileHash, error) {
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		return schemas.FileHash{}, &fetch.Error{Op: "open", Name: filepath.Join(dir, name), Kind: fetch.Input, Err: err}
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return schemas.FileHash{}, &fetch.Error{Op: "read", Name: filepath.Join(dir, name), Kind: fetch.Disk, Err: err}
-	}
-	return schemas.FileHash{Path: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
 }

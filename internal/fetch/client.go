@@ -289,7 +289,7 @@ func (g *getting) present() (Result, bool, error) {
 	if !usable && g.opt.SHA256 == "" {
 		return Result{}, false, nil
 	}
-	sum, size, err := hashFile(g.dest)
+	sum, size, err := HashFile(g.dest)
 	if err != nil {
 		return Result{}, false, &Error{"read", g.dest, Disk, err}
 	}
@@ -300,17 +300,6 @@ func (g *getting) present() (Result, bool, error) {
 		g.cond = n
 	}
 	return Result{}, false, nil
-}
-
-func hashFile(path string) (string, int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), n, err
 }
 
 func readNote(path string) *note {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 )
@@ -59,6 +60,62 @@ func (w *walker) diskBlob(path, name string, info fs.FileInfo, open func() (*os.
 			return &diskAt{f, path, info}, nil
 		},
 	}
+}
+
+// OneFile is the file at path, as [Walk] gives a file of a tree, for a caller who
+// names it: unpacked if it is compressed, an archive refused. Nothing is looked
+// at before it is opened.
+func OneFile(path string) File {
+	open := func() (*os.File, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, &Error{"open", path, Input, err}
+		}
+		return f, nil
+	}
+	read := func() (io.ReadCloser, error) {
+		f, err := open()
+		if err != nil {
+			return nil, err
+		}
+		r, err := Decompress(f, path, Limits{})
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		c := r.(*capped)
+		c.close = append(c.close, f.Close)
+		return c, nil
+	}
+	at := func() (ReaderAt, error) {
+		f, err := open()
+		if err != nil {
+			return nil, err
+		}
+		info, err := f.Stat()
+		if err != nil {
+			f.Close()
+			return nil, &Error{"read", path, Disk, err}
+		}
+		head, err := readHead(io.NewSectionReader(f, 0, headSize))
+		if err != nil {
+			f.Close()
+			return nil, &Error{"read", path, Input, err}
+		}
+		if format, err := sniff(head, path); err != nil || format.compressed() {
+			f.Close()
+			return spool(read, path, "")
+		}
+		return &diskAt{f, path, info}, nil
+	}
+	return File{Name: cleanOS(filepath.Base(path)), Path: path, Size: -1, Open: read,
+		node: &node{maxWhole: DefaultLimits().MaxWhole, at: at}}
+}
+
+// HashFile returns the SHA-256 (lower-case hex) and length of a file's bytes as
+// they are stored.
+func HashFile(path string) (sum string, size int64, err error) {
+	return Sum(File{Open: func() (io.ReadCloser, error) { return os.Open(path) }})
 }
 
 func changed(path, how string) error {

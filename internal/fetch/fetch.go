@@ -25,6 +25,8 @@ package fetch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 )
 
 // Kind says whose trouble an [Error] is, which is what an exit code reports.
@@ -63,11 +65,25 @@ type Error struct {
 	Err  error
 }
 
+// Error names the thing once, also where the cause names it too.
 func (e *Error) Error() string {
 	if e.Name == "" {
 		return e.Op + ": " + e.Err.Error()
 	}
-	return e.Op + " " + e.Name + ": " + e.Err.Error()
+	cause := e.Err.Error()
+	switch in := e.Err.(type) {
+	case *Error:
+		if strings.HasPrefix(in.Name, e.Name) {
+			return cause
+		}
+	case *fs.PathError:
+		if in.Path == e.Name {
+			cause = in.Err.Error()
+		}
+	case *RowError:
+		cause = strings.TrimPrefix(cause, e.Name+": ")
+	}
+	return e.Op + " " + e.Name + ": " + cause
 }
 
 func (e *Error) Unwrap() error { return e.Err }

@@ -805,3 +805,93 @@ func TestFileByHand(t *testing.T) {
 	}
 	r.Close()
 }
+
+// TestOneFile reads a file that is plain, packed, an archive, or not there:
+// from its start, at any place, and its hash as it is stored.
+func TestOneFile(t *testing.T) {
+	dir := t.TempDir()
+	text := "A mill.\nA miller.\n"
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := io.WriteString(z, text)
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{"a.txt": text, "a.txt.gz": packed.String(), "empty": ""} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want := text
+		if data == "" {
+			want = ""
+		}
+		f := OneFile(path)
+		if got, _, err := ReadFile(f); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		at, err := f.OpenAt()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, at.Size())
+		if n, err := at.ReadAt(got, 0); n < len(got) || string(got) != want {
+			t.Errorf("%s in place: %q, %v", name, got, err)
+		}
+		if err := at.Close(); err != nil {
+			t.Error(err)
+		}
+		if sum, n, err := HashFile(path); err != nil || n != int64(len(data)) || sum != hexSum([]byte(data)) {
+			t.Errorf("%s: %d bytes of hash %s, %v", name, n, sum, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.gz"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"none": "open %s: " + notExist(t), // once, though the system names it too
+		"a.gz": "open %s: not in the format it should have: ",
+	} {
+		path := filepath.Join(dir, name)
+		want = fmt.Sprintf(want, path)
+		_, _, err := ReadFile(OneFile(path))
+		_, errAt := OneFile(path).OpenAt()
+		for _, err := range []error{err, errAt} {
+			if KindOf(err) != Input || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+		}
+	}
+}
+
+// notExist is the system's word for a file that is not there.
+func notExist(t *testing.T) string {
+	_, err := os.Stat(filepath.Join(t.TempDir(), "x"))
+	var p *fs.PathError
+	if !errors.As(err, &p) {
+		t.Fatal(err)
+	}
+	return p.Err.Error()
+}
+
+// TestErrorNamesOnce wraps errors in errors about the same file.
+func TestErrorNamesOnce(t *testing.T) {
+	bad := errors.New("bad")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&Error{"open", "a", Input, &fs.PathError{Op: "open", Path: "a", Err: bad}}, "open a: bad"},
+		{&Error{"open", "a", Input, &fs.PathError{Op: "open", Path: "a/b", Err: bad}}, "open a: open a/b: bad"},
+		{&Error{"read", "a", Input, &Error{"open", "a: line 3", Disk, bad}}, "open a: line 3: bad"},
+		{&Error{"read", "b", Input, &Error{"open", "a", Disk, bad}}, "read b: open a: bad"},
+		{&Error{"read", "a", Input, &RowError{"a", 2, 3, 3, bad}}, "read a: line 3: row 2: bad"},
+		{&Error{"read", "a", Input, &RowError{"b", 2, 3, 3, bad}}, "read a: b: line 3: row 2: bad"},
+		{&Error{"read", "a", Input, &RowError{"", 2, 3, 3, bad}}, "read a: line 3: row 2: bad"},
+		{&Error{"read", "", Input, bad}, "read: bad"},
+	} {
+		if c.err.Error() != c.want || !errors.Is(c.err, bad) {
+			t.Errorf("%q, want %q", c.err, c.want)
+		}
+	}
+}

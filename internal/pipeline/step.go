@@ -73,7 +73,7 @@ func ReadManifest(dir string) (schemas.StepManifest, error) {
 		return m, err
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("%s: %w", filepath.Join(dir, ManifestFile), err)
+		return m, fmt.Errorf("%s: %w", filepath.Join(dir, ManifestFile), schemas.JSONFault(err))
 	}
 	return m, nil
 }
@@ -111,26 +111,12 @@ func (w *Workspace) Current(name string, want Fingerprint) (m schemas.StepManife
 	// Sizes first, as they cost nothing; but a byte that a disk or a hand changed
 	// shows in the hash alone, and would be released as if the recipe gave it.
 	for _, f := range m.Outputs {
-		sum, err := hashFile(filepath.Join(w.Step(name), filepath.FromSlash(f.Path)))
+		sum, _, err := fetch.HashFile(filepath.Join(w.Step(name), filepath.FromSlash(f.Path)))
 		if err != nil || sum != f.SHA256 {
 			return m, false, f.Path + " is not what the step wrote", nil
 		}
 	}
 	return m, true, "", nil
-}
-
-// hashFile is the SHA-256 of a file, in hex.
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Output is a step's folder in the making. Nothing of it shows until Publish.

@@ -319,7 +319,7 @@ type annotation struct {
 func readTasks(data []byte) ([]schemas.Vote, error) {
 	var tasks []exported
 	if err := json.Unmarshal(data, &tasks); err != nil {
-		return nil, err
+		return nil, schemas.JSONFault(err)
 	}
 	var votes []schemas.Vote
 	for i, t := range tasks {
@@ -354,7 +354,7 @@ func (t exported) votes() ([]schemas.Vote, error) {
 	}
 	var d taskData
 	if err := json.Unmarshal(t.Data, &d); err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+		return nil, fmt.Errorf("data: %w", schemas.JSONFault(err))
 	}
 	var votes []schemas.Vote
 	for n, a := range t.Annotations {

@@ -112,7 +112,7 @@ func (f *PairFile) add(line []byte, n int) error {
 	var l PairLine
 	// Lenient: a run elsewhere may add columns of its own.
 	if err := json.Unmarshal(line, &l); err != nil {
-		return err
+		return schemas.JSONFault(err)
 	}
 	switch {
 	case l.ExampleID == "":
