@@ -241,7 +241,7 @@ func TestWalkSingle(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", name, d)
 		}
 	}
-	if got := look(t, dir+"/none", Limits{}); !strings.Contains(got, "input: open ROOT: stat") {
+	if got := look(t, dir+"/none", Limits{}); !strings.Contains(got, "input: open ROOT: "+notExist(t)) {
 		t.Errorf("missing root: %s", got)
 	}
 	if runtime.GOOS == "linux" {
