@@ -18,7 +18,7 @@ type Against struct {
 	Name   string
 	SHA256 string // of what was read, for the proof
 
-	sigs    []Signature
+	sigs    signatures
 	fetch   Fetch
 	sources []string // story and group ids, sorted
 }
@@ -27,6 +27,7 @@ type Against struct {
 // a release, StoryID is whatever names the row to fetch (an example_id) and
 // GroupID the row's group_id; of texts that repeat, one is enough.
 func ReadAgainst(ctx context.Context, name, sha256 string, texts iter.Seq2[schemas.Story, error], fetch Fetch, set Settings) (*Against, error) {
+	set = set.withDefaults()
 	a := &Against{Name: name, SHA256: sha256, fetch: fetch}
 	for s, err := range texts {
 		if err == nil {
@@ -37,7 +38,9 @@ func ReadAgainst(ctx context.Context, name, sha256 string, texts iter.Seq2[schem
 		}
 		sig := Sign(s, set)
 		sig.Corpus = 0
-		a.sigs = append(a.sigs, sig)
+		if err := a.sigs.add(sig, set.keys(), keyRows); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		a.sources = append(a.sources, s.StoryID)
 		if s.GroupID != "" && s.GroupID != s.StoryID {
 			a.sources = append(a.sources, s.GroupID)

@@ -170,32 +170,15 @@ func (c *chooser) markCarriers(r *reader, groups []group) (map[int32][]int32, er
 	if len(wanted) == 0 {
 		return found, nil
 	}
-	var key uint64
-	var ranks []int32
-	done := func() {
-		groups := wanted[uint32(key)]
-		if len(groups) > 0 && len(ranks) >= c.set.Boilerplate {
-			slices.Sort(ranks)
-			for _, g := range groups {
+	err := c.buckets(c.set.Bands, func(key uint32, ranks []int32) error {
+		if len(ranks) >= c.set.Boilerplate {
+			for _, g := range wanted[key] {
 				found[g] = append(found[g], ranks[:min(len(ranks), examined/4)]...)
 			}
 		}
-		ranks = ranks[:0]
-	}
-	for v, err := range c.index.column(c.ctx, c.set.Bands) {
-		if err != nil {
-			return nil, err
-		}
-		if v>>32 != key {
-			done()
-			key = v >> 32
-		}
-		if rank := c.rank[uint32(v)]; wanted[uint32(key)] != nil && !c.copyOf[rank] {
-			ranks = append(ranks, rank)
-		}
-	}
-	done()
-	return found, nil
+		return nil
+	})
+	return found, err
 }
 
 // findBoilerplate returns the shingles that enough of the stories carry beside
@@ -203,7 +186,7 @@ func (c *chooser) markCarriers(r *reader, groups []group) (map[int32][]int32, er
 func (c *chooser) findBoilerplate(r *reader, stories []int32) ([]uint64, error) {
 	stories = slices.Clone(stories)
 	slices.SortFunc(stories, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(c.sig(a).Words, c.sig(b).Words), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(c.sig(a).words, c.sig(b).words), cmp.Compare(a, b))
 	})
 	stories = stories[:min(len(stories), examined)]
 	var all []uint64

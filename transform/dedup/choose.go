@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -41,50 +42,99 @@ type chooser struct {
 	ours  int // ranks below are stories of this run
 	fetch []Fetch
 
-	order  []int32        // signature of each rank
-	rank   []int32        // rank of each signature
-	copyOf map[int32]bool // ranks whose words an earlier rank has
+	order  []int32 // signature of each rank
+	rank   []int32 // rank of each signature
+	early  int     // ranks below are stories that an earlier release kept
+	copies []bool  // ranks whose words an earlier rank has
 
 	frequent []uint32 // excerpt marks that as many stories have as boilerplate needs, in order
 }
 
-func newChooser(ctx context.Context, x *Index, ours int, fetch Fetch) (*chooser, error) {
-	c := &chooser{ctx: ctx, set: x.set, index: x, ours: ours, fetch: []Fetch{fetch}, copyOf: map[int32]bool{}}
-	c.order = make([]int32, len(x.sigs))
-	c.rank = make([]int32, len(x.sigs))
-	for i := range c.order {
-		c.order[i] = int32(i)
+func newChooser(ctx context.Context, x *Index, fetch Fetch) (*chooser, error) {
+	c := &chooser{ctx: ctx, set: x.set, index: x, ours: x.n, fetch: []Fetch{fetch}}
+	firsts := []int{0}
+	for _, a := range c.set.Compare {
+		first, err := x.attach(&a.sigs, x.set.keys())
+		if err != nil {
+			return nil, fmt.Errorf("dedup: %s: %w", a.Name, err)
+		}
+		firsts = append(firsts, first)
 	}
-	slices.SortFunc(c.order[:ours], func(i, j int32) int { return cmp.Compare(x.sigs[i].ID, x.sigs[j].ID) })
-	for r := 1; r < ours; r++ {
-		if id := c.sig(int32(r)).ID; id == c.sig(int32(r-1)).ID {
-			return nil, fmt.Errorf("dedup: two stories have the id %s", id)
+	if x.budget > 0 && x.held > x.budget {
+		if err := x.flush(); err != nil {
+			return nil, err
 		}
 	}
-	slices.SortFunc(c.order[:ours], func(i, j int32) int { return c.before(&x.sigs[i], &x.sigs[j]) })
-	from := ours
-	for _, a := range c.set.Compare {
-		slices.SortFunc(c.order[from:from+len(a.sigs)], func(i, j int32) int { return c.before(&x.sigs[i], &x.sigs[j]) })
-		from += len(a.sigs)
+	c.order = make([]int32, 0, x.n)
+	for at, first := range firsts {
+		n := c.ours
+		if at > 0 {
+			n = c.set.Compare[at-1].sigs.n
+		}
+		twice := c.prefer(first, n)
+		if at == 0 && twice != "" {
+			return nil, fmt.Errorf("dedup: two stories have the id %s", twice)
+		}
 	}
+	for c.early < c.ours && c.late(c.order[c.early]) == 0 {
+		c.early++
+	}
+	c.rank = make([]int32, len(x.blocks)*blockSize)
 	for r, i := range c.order {
 		c.rank[i] = int32(r)
 	}
+	c.copies = make([]bool, len(c.order))
 	return c, nil
 }
 
-func (c *chooser) sig(rank int32) *Signature { return &c.index.sigs[c.order[rank]] }
+func (c *chooser) sig(rank int32) *record { return c.index.record(c.order[rank]) }
 
-// before is the order in which copies are preferred, but for that of stories
-// within stories, which needs their texts (see decide).
-func (c *chooser) before(a, b *Signature) int {
-	return cmp.Or(c.late(a)-c.late(b), cmp.Compare(a.Corpus, b.Corpus), cmp.Compare(b.Words, a.Words),
-		cmp.Compare(a.Litter, b.Litter), cmp.Compare(a.ID, b.ID))
+func (c *chooser) id(rank int32) string { return c.index.id(c.order[rank]) }
+
+// prefer appends n signatures to c.order in the order in which copies are
+// preferred, but for that of stories within stories, which needs their texts
+// (see decide): those that an earlier release kept, by corpus, the most words,
+// the least litter, the smallest id. It returns the least id that two have.
+func (c *chooser) prefer(first, n int) (twice string) {
+	// By the last of these first, and then by the others, each sort keeping
+	// the order of equals. Ids often come in order, which costs nothing.
+	type named struct {
+		id  string
+		sig int32
+	}
+	byID := make([]named, n)
+	for i := range byID {
+		sig := int32(first + i)
+		byID[i] = named{c.index.id(sig), sig}
+	}
+	slices.SortFunc(byID, func(a, b named) int { return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.sig, b.sig)) })
+	order := make([]uint64, n)
+	for i := range order {
+		order[i] = uint64(byID[i].sig)
+		if i > 0 && twice == "" && byID[i].id == byID[i-1].id {
+			twice = byID[i].id
+		}
+	}
+	spare := make([]uint64, n)
+	for _, key := range []func(int32) uint32{
+		func(i int32) uint32 { return uint32(c.index.record(i).litter) },
+		func(i int32) uint32 { return math.MaxInt32 - uint32(c.index.record(i).words) },
+		func(i int32) uint32 { return c.late(i)<<16 | uint32(c.index.record(i).corpus) },
+	} {
+		for i, v := range order {
+			order[i] = uint64(key(int32(uint32(v))))<<32 | uint64(uint32(v))
+		}
+		radixSort(order, spare)
+	}
+	for _, v := range order {
+		c.order = append(c.order, int32(uint32(v)))
+	}
+	return twice
 }
 
-// late is 0 for a story that an earlier release kept, else 1.
-func (c *chooser) late(s *Signature) int {
-	if c.set.Earlier[s.ID] {
+// late is 0 for the signature of a story that an earlier release kept, else 1.
+func (c *chooser) late(sig int32) uint32 {
+	if c.set.Earlier[c.index.id(sig)] {
 		return 0
 	}
 	return 1
@@ -100,6 +150,7 @@ func (c *chooser) choose() (*Decisions, error) {
 	if err := c.candidates(pairs); err != nil {
 		return nil, err
 	}
+	c.index.dropBands()
 	edges, err := c.verify(pairs)
 	if err != nil {
 		return nil, err
@@ -132,35 +183,56 @@ type edge struct {
 // first of its kind, in order of rank; those that other releases have are
 // joined to all of ours through that first one.
 func (c *chooser) exact() ([]edge, error) {
-	byHash := slices.Clone(c.order)
-	hash := func(i int32) [2]uint64 { return c.index.sigs[i].Hash }
-	slices.SortFunc(byHash, func(i, j int32) int {
-		a, b := hash(i), hash(j)
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]), cmp.Compare(c.rank[i], c.rank[j]))
-	})
+	byHash := make([]uint64, 0, len(c.order)) // the upper half of the first hash, and the signature
+	for at, b := range c.index.blocks {
+		for i := range b.records {
+			byHash = append(byHash, b.records[i].hash[0]>>32<<32|uint64(at*blockSize+i))
+		}
+	}
+	radixSort(byHash, make([]uint64, len(byHash)))
+	hash := func(rank int32) [2]uint64 { return c.sig(rank).hash }
 	var edges []edge
+	var alike []int32 // ranks
 	for i := 0; i < len(byHash); {
 		j := i + 1
-		for j < len(byHash) && hash(byHash[j]) == hash(byHash[i]) {
+		for j < len(byHash) && byHash[j]>>32 == byHash[i]>>32 {
 			j++
 		}
-		if j-i > 1 && c.rank[byHash[i]] < int32(c.ours) {
-			var err error
-			if edges, err = c.compareCopies(edges, byHash[i:j]); err != nil {
-				return nil, err
+		alike = alike[:0]
+		if j-i > 1 {
+			for _, v := range byHash[i:j] {
+				alike = append(alike, c.rank[uint32(v)])
 			}
+			slices.SortFunc(alike, func(r, s int32) int {
+				a, b := hash(r), hash(s)
+				return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]), cmp.Compare(r, s))
+			})
 		}
 		i = j
+		for group := alike; len(group) > 1; {
+			n := 1
+			for n < len(group) && hash(group[n]) == hash(group[0]) {
+				n++
+			}
+			if n > 1 && group[0] < int32(c.ours) {
+				var err error
+				if edges, err = c.compareCopies(edges, group[:n]); err != nil {
+					return nil, err
+				}
+			}
+			group = group[n:]
+		}
 	}
 	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.a, b.a), cmp.Compare(a.b, b.b)) })
 	return edges, nil
 }
 
-// compareCopies compares the words of stories of equal hash, byte by byte.
+// compareCopies compares the words of stories of equal hash, byte by byte. group
+// holds ranks.
 func (c *chooser) compareCopies(edges []edge, group []int32) ([]edge, error) {
 	var w signer
-	words := func(i int32) ([]byte, error) {
-		s, err := c.read(c.rank[i])
+	words := func(rank int32) ([]byte, error) {
+		s, err := c.read(rank)
 		if err != nil {
 			return nil, err
 		}
@@ -170,31 +242,29 @@ func (c *chooser) compareCopies(edges []edge, group []int32) ([]edge, error) {
 		}
 		return w.bytes(), nil
 	}
-	for len(group) > 1 && c.rank[group[0]] < int32(c.ours) {
+	for len(group) > 1 && group[0] < int32(c.ours) {
 		first, err := words(group[0])
 		if err != nil {
 			return nil, err
 		}
 		first = bytes.Clone(first)
 		var rest []int32
-		for _, i := range group[1:] {
-			other, err := words(i)
+		for _, r := range group[1:] {
+			other, err := words(r)
 			if err != nil {
 				return nil, err
 			}
 			// Equal hashes of different words, or of a story and a query, are
 			// left for another round.
-			if c.index.sigs[i].Query != c.index.sigs[group[0]].Query || !bytes.Equal(first, other) {
-				rest = append(rest, i)
+			if c.sig(r).query != c.sig(group[0]).query || !bytes.Equal(first, other) {
+				rest = append(rest, r)
 				continue
 			}
 			edges = append(edges, edge{
-				a: c.rank[group[0]], b: c.rank[i], inner: -1, kind: KindExact, overlap: overlap{1, 1},
+				a: group[0], b: r, inner: -1, kind: KindExact, overlap: overlap{1, 1},
 				bands: c.set.Bands,
 			})
-			if c.rank[i] < int32(c.ours) {
-				c.copyOf[c.rank[i]] = true
-			}
+			c.copies[r] = r < int32(c.ours)
 		}
 		group = rest
 	}
@@ -209,16 +279,16 @@ func (c *chooser) read(rank int32) (schemas.Story, error) {
 	fetch, where := c.fetch[0], ""
 	if n := int(rank) - c.ours; n >= 0 {
 		for _, a := range c.set.Compare {
-			if n < len(a.sigs) {
+			if n < a.sigs.n {
 				fetch, where = a.fetch, " of "+a.Name
 				break
 			}
-			n -= len(a.sigs)
+			n -= a.sigs.n
 		}
 	}
-	s, err := fetch(c.sig(rank).ID)
+	s, err := fetch(c.id(rank))
 	if err != nil {
-		return s, fmt.Errorf("dedup: reading %s%s back: %w", c.sig(rank).ID, where, err)
+		return s, fmt.Errorf("dedup: reading %s%s back: %w", c.id(rank), where, err)
 	}
 	return s, nil
 }
@@ -274,7 +344,7 @@ func (c *chooser) candidates(pairs *tally) error {
 		}
 		if len(ranks) > fullMark { // what holds an excerpt is long
 			slices.SortFunc(ranks, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(c.sig(b).Words, c.sig(a).Words), cmp.Compare(a, b))
+				return cmp.Or(cmp.Compare(c.sig(b).words, c.sig(a).words), cmp.Compare(a, b))
 			})
 		}
 		return c.join(ranks, fullMark, byMark, add)
@@ -284,33 +354,29 @@ func (c *chooser) candidates(pairs *tally) error {
 // buckets calls f for each key of a column that several stories have, with
 // their ranks in order, copies left out.
 func (c *chooser) buckets(col int, f func(key uint32, ranks []int32) error) error {
-	var key uint64
-	var ranks []int32
-	done := func() error {
-		if len(ranks) < 2 {
-			return nil
-		}
-		slices.Sort(ranks)
-		return f(uint32(key), ranks)
-	}
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	for v, err := range c.index.column(c.ctx, col) {
+	var ranks []int32
+	for group, err := range c.index.groups(c.ctx, col) {
 		if err != nil {
 			return err
 		}
-		if v>>32 != key {
-			if err := done(); err != nil {
-				return err
+		ranks = ranks[:0]
+		for _, v := range group {
+			if r := c.rank[uint32(v)]; !c.copies[r] {
+				ranks = append(ranks, r)
 			}
-			key, ranks = v>>32, ranks[:0]
 		}
-		if r := c.rank[uint32(v)]; !c.copyOf[r] {
-			ranks = append(ranks, r)
+		if len(ranks) < 2 {
+			continue
+		}
+		slices.Sort(ranks)
+		if err := f(uint32(group[0]>>32), ranks); err != nil {
+			return err
 		}
 	}
-	return done()
+	return nil
 }
 
 // join adds the pairs of a bucket.

@@ -5,6 +5,7 @@ package dedup
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,9 +66,12 @@ func (e *ClusterError) Error() string {
 // part of one, see partOf). copies join stories of equal words to the first of them, edges join those first
 // ones; both may join ours to others'.
 func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
-	class := map[int32]int32{} // of a copy: the first story of the same words
-	near := map[int32][]edge{} // between classes, by both ends
-	seen := map[int32][]edge{} // to others' stories
+	class := make([]int32, c.ours) // the first story of the same words
+	for r := range class {
+		class[r] = int32(r)
+	}
+	seen := map[int32][]edge{}             // to others' stories
+	between := make([]edge, 0, len(edges)) // classes
 	for _, e := range copies {
 		if e.b < int32(c.ours) {
 			class[e.b] = e.a
@@ -77,29 +81,25 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 	}
 	for _, e := range edges {
 		if e.b < int32(c.ours) {
-			near[e.a] = append(near[e.a], e)
-			near[e.b] = append(near[e.b], e)
+			between = append(between, e)
 		} else {
 			seen[e.a] = append(seen[e.a], e)
 		}
 	}
-	classOf := func(r int32) int32 {
-		if first, ok := class[r]; ok {
-			return first
-		}
-		return r
-	}
+	near := newGraph(c.ours, between)
 
 	d := &Decisions{mark: c.set.Mark, seen: map[string][]schemas.SeenIn{}}
 	for _, a := range c.set.Compare {
 		d.Overlap = append(d.Overlap, schemas.Overlap{Against: a.Name, SHA256: a.SHA256, Proof: schemas.ProofSource, Compared: c.ours})
 	}
-	stays := map[int32]int32{} // the story of a class that stays
-	like := map[int32]int32{}  // of a class that does not: the story that stays, where it is near
+	stays := slices.Repeat([]int32{-1}, c.ours) // the story of a class that stays
+	like := map[int32]int32{}                   // of a class that does not: the story that stays, where it is near
+	keeps := make([]bool, c.ours)               // by signature
 	texts := c.newReader(1)
-	for _, r := range c.sequence(near, classOf) {
-		id := c.sig(r).ID
-		matches := c.matches(r, seen[classOf(r)])
+	for _, v := range c.sequence(near, class) {
+		r := int32(uint32(v))
+		id := c.id(r)
+		matches := c.matches(r, seen[class[r]])
 		if len(matches) > 0 && !c.set.Mark {
 			d.Duplicates = append(d.Duplicates, matches[0].Duplicate)
 			for at := range c.set.Compare {
@@ -109,13 +109,13 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 			}
 			continue
 		}
-		dup, kept := c.duplicateOf(r, classOf(r), near, stays)
+		dup, kept := c.duplicateOf(r, class[r], near, stays)
 		if kept >= 0 && dup.Kind == KindNear {
-			like[classOf(r)] = kept
+			like[class[r]] = kept
 		}
 		if kept < 0 {
 			var err error
-			if dup, kept, err = c.partOf(texts, r, classOf(r), near, like); err != nil {
+			if dup, kept, err = c.partOf(texts, r, class[r], near, like); err != nil {
 				return nil, err
 			}
 		}
@@ -123,8 +123,8 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 			d.Duplicates = append(d.Duplicates, dup)
 			continue
 		}
-		stays[classOf(r)] = r
-		d.kept = append(d.kept, id)
+		stays[class[r]] = r
+		keeps[c.order[r]] = true
 		for at := range c.set.Compare {
 			of := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return m.at != at })
 			if len(of) == 0 {
@@ -149,55 +149,98 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 	for i := range d.Overlap {
 		d.Overlap[i].Holds = d.Overlap[i].NearText == 0 && d.Overlap[i].SharedSource == 0
 	}
-	slices.Sort(d.kept)
+	d.kept = make([]string, 0, c.ours-len(d.Duplicates))
+	for sig, kept := range keeps {
+		if kept {
+			d.kept = append(d.kept, c.index.id(int32(sig)))
+		}
+	}
+	slices.Sort(d.kept) // they often are
 	if err := d.finish(c.set.MaxCluster); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
+// graph holds edges by both ends.
+type graph struct {
+	edges []edge
+	first []int32 // place in of of the first edge of each story; one more at the end
+	of    []int32 // places in edges
+}
+
+func newGraph(stories int, edges []edge) *graph {
+	g := &graph{edges, make([]int32, stories+2), make([]int32, 2*len(edges))}
+	for _, e := range edges {
+		g.first[e.a+2]++
+		g.first[e.b+2]++
+	}
+	for r := range stories {
+		g.first[r+2] += g.first[r+1]
+	}
+	for i, e := range edges {
+		for _, r := range []int32{e.a, e.b} {
+			g.of[g.first[r+1]] = int32(i)
+			g.first[r+1]++
+		}
+	}
+	return g
+}
+
+// at yields the edges of a story, in order.
+func (g *graph) at(r int32) iter.Seq[edge] {
+	return func(yield func(edge) bool) {
+		for _, i := range g.of[g.first[r]:g.first[r+1]] {
+			if !yield(g.edges[i]) {
+				return
+			}
+		}
+	}
+}
+
 // sequence is the order in which stories are let stay: earlier releases' first,
-// then by how many stories deep they lie in longer ones, then by rank.
-func (c *chooser) sequence(near map[int32][]edge, classOf func(int32) int32) []int32 {
-	depths := map[int32]int{}
-	var depth func(r int32) int
-	depth = func(r int32) int {
-		d, ok := depths[r]
-		if !ok {
+// then by how many stories deep they lie in longer ones, then by rank. The rank
+// is the lower half of each value.
+func (c *chooser) sequence(near *graph, class []int32) []uint64 {
+	depths := make([]int32, c.ours) // and one more; 0 = not known yet
+	var depth func(r int32) int32
+	depth = func(r int32) int32 {
+		if depths[r] == 0 {
 			// The outer text has the larger set, so there are no circles; of
 			// equal sets the one of lower rank is the outer one.
-			for _, e := range near[r] {
+			d := int32(0)
+			for e := range near.at(r) {
 				if e.inner == r {
 					d = max(d, 1+depth(e.a+e.b-r))
 				}
 			}
-			depths[r] = d
+			depths[r] = d + 1
 		}
-		return d
+		return depths[r] - 1
 	}
-	all := make([]int32, c.ours)
+	all := make([]uint64, c.ours)
 	for r := range all {
-		all[r] = int32(r)
+		late := uint64(0)
+		if r >= c.early {
+			late = 1 << 31
+		}
+		all[r] = (late|uint64(depth(class[r])))<<32 | uint64(r)
 	}
-	if len(near) > 0 {
-		slices.SortFunc(all, func(x, y int32) int {
-			return cmp.Or(c.late(c.sig(x))-c.late(c.sig(y)), depth(classOf(x))-depth(classOf(y)), cmp.Compare(x, y))
-		})
-	}
+	radixSort(all, make([]uint64, len(all)))
 	return all
 }
 
 // duplicateOf returns the story that stays of which r is a duplicate, with the
 // evidence; its rank is -1 when there is none.
-func (c *chooser) duplicateOf(r, class int32, near map[int32][]edge, stays map[int32]int32) (schemas.Duplicate, int32) {
-	if k, ok := stays[class]; ok {
+func (c *chooser) duplicateOf(r, class int32, near *graph, stays []int32) (schemas.Duplicate, int32) {
+	if k := stays[class]; k >= 0 {
 		return c.evidence(r, k, edge{kind: KindExact, overlap: overlap{1, 1}, bands: c.bandsOf(r)}), k
 	}
 	var best edge
 	kept := int32(-1)
-	for _, e := range near[class] {
-		k, ok := stays[e.a+e.b-class]
-		if !ok || kept >= 0 && cmp.Or(strength(e, best), cmp.Compare(kept, k)) <= 0 {
+	for e := range near.at(class) {
+		k := stays[e.a+e.b-class]
+		if k < 0 || kept >= 0 && cmp.Or(strength(e, best), cmp.Compare(kept, k)) <= 0 {
 			continue
 		}
 		best, kept = e, k
@@ -213,10 +256,10 @@ func (c *chooser) duplicateOf(r, class int32, near map[int32][]edge, stays map[i
 // edition that stays words it a little otherwise. It must have half of the
 // containment that a direct duplicate needs. The figures are those of the
 // passage in the story that stays.
-func (c *chooser) partOf(texts *reader, r, class int32, near map[int32][]edge, like map[int32]int32) (schemas.Duplicate, int32, error) {
+func (c *chooser) partOf(texts *reader, r, class int32, near *graph, like map[int32]int32) (schemas.Duplicate, int32, error) {
 	var best edge
 	kept := int32(-1)
-	for _, e := range near[class] {
+	for e := range near.at(class) {
 		k, ok := like[e.a+e.b-class]
 		if !ok || e.inner != class {
 			continue
@@ -286,14 +329,14 @@ func strength(a, b edge) int {
 
 func (c *chooser) evidence(r, kept int32, e edge) schemas.Duplicate {
 	return schemas.Duplicate{
-		StoryID: c.sig(r).ID, KeptID: c.sig(kept).ID, Kind: e.kind,
+		StoryID: c.id(r), KeptID: c.id(kept), Kind: e.kind,
 		Jaccard: round4(e.jaccard), Containment: round4(e.containment), SharedBands: e.bands,
 	}
 }
 
 // bandsOf is the number of bands that a copy of r shares with it.
 func (c *chooser) bandsOf(r int32) int {
-	if s := c.sig(r); s.Query || int(s.Words) < c.set.whole() {
+	if s := c.sig(r); s.query || int(s.words) < c.set.whole() {
 		return 0
 	}
 	return c.set.Bands
@@ -311,8 +354,8 @@ func (c *chooser) matches(r int32, edges []edge) []match {
 	var all []match
 	for _, e := range edges {
 		at, n := 0, int(e.b)-c.ours
-		for n >= len(c.set.Compare[at].sigs) {
-			n -= len(c.set.Compare[at].sigs)
+		for n >= c.set.Compare[at].sigs.n {
+			n -= c.set.Compare[at].sigs.n
 			at++
 		}
 		if e.kind == KindExact {
@@ -321,7 +364,7 @@ func (c *chooser) matches(r int32, edges []edge) []match {
 		all = append(all, match{c.evidence(r, e.b, e), at, e})
 	}
 	for at, a := range c.set.Compare {
-		if id := c.sig(r).ID; a.has(id) && !slices.ContainsFunc(all, func(m match) bool { return m.at == at }) {
+		if id := c.id(r); a.has(id) && !slices.ContainsFunc(all, func(m match) bool { return m.at == at }) {
 			e := edge{kind: KindSource}
 			all = append(all, match{c.evidence(r, r, e), at, e})
 		}

@@ -4,8 +4,8 @@ package dedup
 
 import (
 	"context"
-	"fmt"
 	"iter"
+	"math/bits"
 	"slices"
 
 	"github.com/retcon-bench/retcon/schemas"
@@ -15,62 +15,57 @@ import (
 // with Settings.Memory set, adding signatures to an Index one by one keeps
 // their keys out of memory: beyond the budget they go to sorted files.
 //
-// What stays in memory for each story is its id and 72 bytes.
+// What stays in memory for each story is its id and 40 bytes.
 type Index struct {
+	signatures
 	set     Settings
-	err     error // of the settings
-	sigs    []Signature
-	marks   []int32 // excerpt marks of each signature
-	held    int64   // bytes of keys in memory
-	flushed int     // signatures whose keys are on disk
-	columns [][]run // of those: one list a band, and one of the marks
+	err     error   // of the settings
+	budget  int64   // of keys in memory, in bytes; 0 = no limit
+	rows    int     // of a block of keys
+	columns [][]run // keys on disk: one list a band, and one of the marks
 	spill   spill
+	sorter  sorter
 }
 
 // NewIndex returns an empty index. It must be closed if it is not used up by
 // Choose.
 func NewIndex(set Settings) *Index {
-	x := &Index{err: set.check(), set: set.withDefaults()}
+	x := &Index{err: set.check(), set: set.withDefaults(), rows: keyRows}
 	x.spill = spill{dir: set.TempDir}
 	if set.Memory > 0 {
-		x.spill.budget = max(set.Memory/4, 1)
+		x.budget = max(set.Memory/4, 1)
+		x.spill.budget = x.budget
+		x.rows = int(min(keyRows, max(1, x.budget/4/rowSize(x.set))))
 	}
 	return x
 }
 
-// Add adds a signature made by [Sign] with the same settings.
+// rowSize is the memory that a row of a block of keys takes beside its marks,
+// in bytes.
+func rowSize(set Settings) int64 { return 4 * int64(set.keys()+2) }
+
+// Add adds a signature made by [Sign] with the same settings. It keeps no part
+// of it.
 func (x *Index) Add(sig Signature) error {
 	if x.err != nil {
 		return x.err
 	}
-	marks := len(sig.Keys) - x.keys()
-	switch {
-	case sig.ID == "":
-		return fmt.Errorf("dedup: signature %d has no story id", len(x.sigs)+1)
-	case len(x.sigs) == maxStories:
-		return fmt.Errorf("dedup: more than %d stories", maxStories)
-	case len(sig.Keys) > 0 && marks < 0:
-		return fmt.Errorf("dedup: %s was signed with other settings: %d keys where %d bands are set", sig.ID, len(sig.Keys), x.keys())
+	if x.budget > 0 && len(x.keys) > 0 {
+		more := 4 * int64(len(sig.Keys)-x.set.keys()) // its marks
+		if x.full() {
+			more += rowSize(x.set) * int64(x.rows)
+		}
+		if x.held+more > x.budget {
+			if err := x.flush(); err != nil {
+				return err
+			}
+		}
 	}
-	x.sigs = append(x.sigs, sig)
-	x.marks = append(x.marks, int32(max(marks, 0)))
-	x.held += int64(4 * len(sig.Keys))
-	if x.set.Memory > 0 && x.held > x.set.Memory/4 {
-		return x.flush()
-	}
-	return nil
+	return x.add(sig, x.set.keys(), x.rows)
 }
 
 // maxStories fits two places and a kind into one word, see pair.
 const maxStories = 1<<31 - 1
-
-// keys is the number of keys before the excerpt marks.
-func (x *Index) keys() int {
-	if x.set.Index == IndexMinhashLSH {
-		return lshValues(x.set)
-	}
-	return x.set.Bands
-}
 
 // Close gives temporary files back.
 func (x *Index) Close() { x.spill.close() }
@@ -80,105 +75,193 @@ func (x *Index) flush() error {
 	if x.columns == nil {
 		x.columns = make([][]run, x.set.Bands+1)
 	}
-	var entries, buf, spare []uint64
+	var entries []uint64
 	for col := range x.columns {
-		buf = x.fill(buf[:0], col, 0, ^uint32(0), x.flushed)
-		if len(buf) == 0 {
-			continue
+		var whole run
+		for part, err := range x.parts(context.Background(), col, false) {
+			if err != nil {
+				return err
+			}
+			for piece := range slices.Chunk(part, 1<<10) {
+				entries = entries[:0]
+				for _, v := range piece {
+					entries = append(entries, v, 1)
+				}
+				r, err := x.spill.write(entries)
+				if err != nil {
+					return err
+				}
+				if whole.n == 0 {
+					whole = r
+				} else {
+					whole.n += r.n // right behind
+				}
+			}
 		}
-		spare = slices.Grow(spare[:0], len(buf))
-		radixSort(buf, spare[:len(buf)])
-		entries = entries[:0]
-		for _, v := range buf {
-			entries = append(entries, v, 1)
+		if whole.n > 0 {
+			x.columns[col] = append(x.columns[col], whole)
 		}
-		r, err := x.spill.write(entries)
-		if err != nil {
-			return err
-		}
-		x.columns[col] = append(x.columns[col], r)
 	}
-	for i := range x.sigs[x.flushed:] {
-		x.sigs[x.flushed+i].Keys = nil
-	}
-	x.flushed = len(x.sigs)
-	x.held = 0
+	x.keys, x.held = nil, 0
 	return nil
 }
 
-// fill appends the keys of a column between low and high, in the order in
-// which the signatures came: key in the upper half, signature in the lower.
-func (x *Index) fill(dst []uint64, col int, low, high uint32, from int) []uint64 {
-	for i, sig := range x.sigs[from:] {
-		if len(sig.Keys) == 0 {
-			continue
-		}
-		keys := sig.Keys[x.keys():]
-		if col < x.set.Bands {
-			keys = sig.Keys[col : col+1]
-		} else if low > 0 || high < ^uint32(0) {
-			at, _ := slices.BinarySearch(keys, low)
-			keys = keys[at:]
-		}
-		for _, k := range keys {
-			if k > high {
-				break
-			}
-			if k >= low {
-				dst = append(dst, uint64(k)<<32|uint64(from+i))
-			}
-		}
+// groups yields, in order, the keys that several signatures have: of a band
+// (col < Bands) or the excerpt marks (col == Bands). A group holds a value for
+// each signature, key in the upper half and signature in the lower, in order.
+// It is good until the next.
+func (x *Index) groups(ctx context.Context, col int) iter.Seq2[[]uint64, error] {
+	if x.columns == nil {
+		return x.groupsInMemory(ctx, col)
 	}
-	return dst
-}
-
-// column yields the keys of a band (col < Bands) or the excerpt marks (col ==
-// Bands) in order, each with the signature it belongs to.
-func (x *Index) column(ctx context.Context, col int) iter.Seq2[uint64, error] {
-	return func(yield func(uint64, error) bool) {
-		if x.columns != nil {
-			if x.flushed < len(x.sigs) {
-				if err := x.flush(); err != nil {
-					yield(0, err)
-					return
-				}
-			}
-			for e, err := range merge(x.columns[col]) {
-				if !yield(e.value, err) {
-					return
-				}
-			}
-			return
-		}
-		// In memory the marks are sorted a range of values at a time, so that
-		// no more than about one value a story is copied.
-		total := len(x.sigs)
-		if col == x.set.Bands {
-			total = 0
-			for _, n := range x.marks {
-				total += int(n)
-			}
-		}
-		parts := uint64(1 + total/max(1<<18, len(x.sigs)))
-		var buf, spare []uint64
-		for p := range parts {
-			if err := ctx.Err(); err != nil {
-				yield(0, err)
+	return func(yield func([]uint64, error) bool) {
+		if len(x.keys) > 0 {
+			if err := x.flush(); err != nil {
+				yield(nil, err)
 				return
 			}
-			low, high := uint32(p<<32/parts), uint32((p+1)<<32/parts-1)
-			buf = x.fill(buf[:0], col, low, high, 0)
-			if cap(spare) < len(buf) {
-				spare = make([]uint64, cap(buf))
+		}
+		var group []uint64
+		for e, err := range merge(x.columns[col]) {
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-			radixSort(buf, spare)
-			for _, v := range buf {
-				if !yield(v, nil) {
+			if len(group) > 0 && group[0]>>32 != e.value>>32 {
+				if len(group) > 1 && !yield(group, nil) {
 					return
 				}
+				group = group[:0]
+			}
+			group = append(group, e.value)
+		}
+		if len(group) > 1 {
+			yield(group, nil)
+		}
+	}
+}
+
+func (x *Index) groupsInMemory(ctx context.Context, col int) iter.Seq2[[]uint64, error] {
+	return func(yield func([]uint64, error) bool) {
+		for part, err := range x.parts(ctx, col, true) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := 0; i < len(part); {
+				j := i + 1
+				for j < len(part) && part[j]>>32 == part[i]>>32 {
+					j++
+				}
+				if j-i > 1 && !yield(part[i:j], nil) {
+					return
+				}
+				i = j
 			}
 		}
 	}
+}
+
+// sorter holds the buffers of parts.
+type sorter struct {
+	block      []uint64 // values of a block of keys
+	buf, spare []uint64
+	once       []uint64 // a bit for each key that was met, by its lower bits
+	twice      []uint64 // ... that was met again
+}
+
+// parts yields the values of a column of the keys in memory in order, one range
+// of marks after the other, so that no more than about one value a story is
+// copied. With shared set it leaves out what is easily seen to be the key of one
+// signature alone, which most are: sorting is what takes the time.
+func (x *Index) parts(ctx context.Context, col int, shared bool) iter.Seq2[[]uint64, error] {
+	return func(yield func([]uint64, error) bool) {
+		s := &x.sorter
+		total, parts := 0, 1
+		for i := range x.keys {
+			if col < x.set.Bands {
+				total += len(x.keys[i].sigs)
+			} else {
+				total += len(x.keys[i].marks)
+			}
+		}
+		if col == x.set.Bands {
+			most := max(1<<18, x.n)
+			if x.budget > 0 {
+				most = int(max(1<<10, x.budget/16)) // with the copy to sort them, as much as the keys
+			}
+			parts = 1 + total/most
+		}
+		for p := range uint64(parts) {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
+			low, high := uint32(p<<32/uint64(parts)), uint32((p+1)<<32/uint64(parts)-1)
+			values := func(b *keyBlock) []uint64 {
+				if col < x.set.Bands {
+					s.block = b.column(s.block[:0], col)
+				} else {
+					s.block = b.marksBetween(s.block[:0], low, high)
+				}
+				return s.block
+			}
+			s.buf = s.buf[:0]
+			if shared {
+				// At 16 bits a value one in 16 seems to be shared and is not.
+				size := min(bits.Len(uint(16*total/parts)), 31)
+				mask := uint32(1)<<size - 1
+				words := 1 << max(size-6, 0)
+				s.once, s.twice = zeros(s.once, words), zeros(s.twice, words)
+				for i := range x.keys {
+					for _, v := range values(&x.keys[i]) {
+						k := uint32(v>>32) & mask
+						bit := uint64(1) << (k & 63)
+						s.twice[k>>6] |= s.once[k>>6] & bit
+						s.once[k>>6] |= bit
+					}
+				}
+				for i := range x.keys {
+					for _, v := range values(&x.keys[i]) {
+						k := uint32(v>>32) & mask
+						if s.twice[k>>6]>>(k&63)&1 != 0 {
+							s.buf = append(s.buf, v)
+						}
+					}
+				}
+			} else {
+				for i := range x.keys {
+					s.buf = append(s.buf, values(&x.keys[i])...)
+				}
+			}
+			if cap(s.spare) < len(s.buf) {
+				s.spare = make([]uint64, cap(s.buf))
+			}
+			radixSort(s.buf, s.spare[:len(s.buf)])
+			if !yield(s.buf, nil) {
+				return
+			}
+		}
+	}
+}
+
+// dropBands gives the memory back that the excerpt marks do not need, once the
+// bands have been gone through.
+func (x *Index) dropBands() {
+	for i := range x.keys {
+		x.keys[i].keys = nil
+	}
+	x.sorter = sorter{}
+}
+
+// zeros returns n zeros, in v where it has room.
+func zeros(v []uint64, n int) []uint64 {
+	if cap(v) < n {
+		return make([]uint64, n)
+	}
+	v = v[:n]
+	clear(v)
+	return v
 }
 
 // Choose decides which stories stay, see the function [Choose]. It uses the
@@ -188,15 +271,7 @@ func (x *Index) Choose(ctx context.Context, fetch Fetch) (*Decisions, error) {
 	if x.err != nil {
 		return nil, x.err
 	}
-	ours := len(x.sigs)
-	for _, a := range x.set.Compare {
-		for _, sig := range a.sigs {
-			if err := x.Add(sig); err != nil {
-				return nil, fmt.Errorf("%s: %w", a.Name, err)
-			}
-		}
-	}
-	c, err := newChooser(ctx, x, ours, fetch)
+	c, err := newChooser(ctx, x, fetch)
 	if err != nil {
 		return nil, err
 	}

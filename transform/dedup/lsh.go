@@ -25,41 +25,49 @@ func lshValues(set Settings) int { return roundUp(set.Bands * set.Rows) }
 // verification makes false ones cheap, and asks one query a story. See the
 // figures in the package's README.
 func (c *chooser) lshPairs(ctx context.Context, add func(a, b int32, kind pairKind) error) error {
-	index := minhashlsh.NewMinhashLSH32(lshValues(c.set), c.set.Jaccard)
-	values := func(rank int) []uint64 {
-		keys := c.sig(int32(rank)).Keys
-		if len(keys) == 0 || c.copyOf[int32(rank)] {
-			return nil
-		}
-		v := make([]uint64, lshValues(c.set))
-		for i := range v {
-			v[i] = uint64(keys[i])
-		}
-		return v
-	}
-	for r := range c.order {
-		if v := values(r); v != nil {
-			index.Add(int32(r), v)
-		}
-	}
-	index.Index()
-	for r := range c.order {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		v := values(r)
-		if v == nil {
-			continue
-		}
-		for _, hit := range index.Query(v) {
-			// Every pair is met from both ends; the order of hits is random
-			// and does not matter to the tally.
-			if other := hit.(int32); other > int32(r) {
-				if err := add(int32(r), other, byBand); err != nil {
+	n := lshValues(c.set)
+	index := minhashlsh.NewMinhashLSH32(n, c.set.Jaccard)
+	// each calls f with the rank and the values of each story.
+	each := func(f func(rank int32, values []uint64) error) error {
+		for i := range c.index.keys {
+			b := &c.index.keys[i]
+			for row, sig := range b.sigs {
+				rank := c.rank[b.base+sig]
+				if c.copies[rank] {
+					continue
+				}
+				v := make([]uint64, n)
+				for col := range v {
+					v[col] = uint64(b.keys[col*cap(b.sigs)+row])
+				}
+				if err := f(rank, v); err != nil {
 					return err
 				}
 			}
 		}
+		return nil
 	}
-	return nil
+	err := each(func(r int32, v []uint64) error {
+		index.Add(r, v)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	index.Index()
+	return each(func(r int32, v []uint64) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, hit := range index.Query(v) {
+			// Every pair is met from both ends; the order of hits is random
+			// and does not matter to the tally.
+			if other := hit.(int32); other > r {
+				if err := add(r, other, byBand); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }

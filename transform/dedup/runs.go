@@ -4,6 +4,7 @@ package dedup
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -245,18 +246,11 @@ func merge(runs []run) iter.Seq2[counted, error] {
 }
 
 // radixSort sorts values by their upper 32 bits and keeps the order of equal
-// ones: four passes of a byte each. spare is as long as v and is overwritten.
+// ones: up to four passes of a byte each. spare is as long as v and is
+// overwritten.
 func radixSort(v, spare []uint64) {
 	if len(v) < 1<<8 {
-		slices.SortStableFunc(v, func(a, b uint64) int {
-			switch a, b := a>>32, b>>32; {
-			case a < b:
-				return -1
-			case a > b:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(v, func(a, b uint64) int { return cmp.Compare(a>>32, b>>32) })
 		return
 	}
 	var counts [4][256]int
@@ -265,18 +259,22 @@ func radixSort(v, spare []uint64) {
 			counts[p][byte(x>>(32+8*p))]++
 		}
 	}
-	spare = spare[:len(v)]
+	from, to := v, spare[:len(v)]
 	for p := range counts {
+		if counts[p][byte(v[0]>>(32+8*p))] == len(v) {
+			continue // all have this byte
+		}
 		at := 0
 		for b, n := range counts[p] {
 			counts[p][b] = at
 			at += n
 		}
-		for _, x := range v {
+		for _, x := range from {
 			b := byte(x >> (32 + 8*p))
-			spare[counts[p][b]] = x
+			to[counts[p][b]] = x
 			counts[p][b]++
 		}
-		v, spare = spare, v
+		from, to = to, from
 	}
+	copy(v, from)
 }

@@ -86,6 +86,14 @@ func (s Settings) check() error {
 	return nil
 }
 
+// keys is the number of keys of a signature before the excerpt marks.
+func (s Settings) keys() int {
+	if s.Index == IndexMinhashLSH {
+		return lshValues(s)
+	}
+	return s.Bands
+}
+
 // whole is the number of words under which a text is compared whole.
 func (s Settings) whole() int { return max(s.Shingle, WholeWords) }
 

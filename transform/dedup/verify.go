@@ -77,7 +77,7 @@ func (c *chooser) verify(pairs *tally) ([]edge, error) {
 	return edges, work()
 }
 
-func (c *chooser) marks(rank int32) int { return int(c.index.marks[c.order[rank]]) }
+func (c *chooser) marks(rank int32) int { return int(c.sig(rank).marks) }
 
 func (c *chooser) measureAll(r *reader, part []candidate) ([]edge, error) {
 	var edges []edge
@@ -90,7 +90,7 @@ func (c *chooser) measureAll(r *reader, part []candidate) ([]edge, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.sig(p.a).Hash == c.sig(p.b).Hash && len(a) == len(b) {
+		if c.sig(p.a).hash == c.sig(p.b).hash && len(a) == len(b) {
 			continue // joined as exact: only ours and others' meet here
 		}
 		e := edge{a: p.a, b: p.b, inner: -1, bands: p.bands, overlap: measure(a, b)}
