@@ -135,13 +135,13 @@ const (
 	empty = math.MaxUint32
 )
 
-// minima returns at least n minimum hashes: for each of a few permutations,
+// minima returns in v at least n minimum hashes: for each of a few permutations,
 // the least value of the shingles that fall in each of its bins. Bins that
 // stay empty borrow from others by optimal densification (Shrivastava, ICML
 // 2017): bin b asks the bins h(b,1), h(b,2), ... until one has a value.
 func minima(v []uint32, shingles []uint64, n int) []uint32 {
 	n = roundUp(n)
-	v = slices.Grow(v[:0], n)[:n]
+	v = slices.Grow(v[:0], 2*n)[:n] // and as many for densify
 	for i := range v {
 		v[i] = empty
 	}
@@ -172,7 +172,7 @@ func minima(v []uint32, shingles []uint64, n int) []uint32 {
 func roundUp(n int) int { return (n + 4*bins - 1) / (4 * bins) * (4 * bins) }
 
 func densify(v []uint32) []uint32 {
-	full := slices.Clone(v)
+	full := append(v, v...)[len(v):] // v as it was
 	for i := range v {
 		for try := uint64(1); v[i] == empty; try++ {
 			h := mix(uint64(i)*k2+try*k0, k3)

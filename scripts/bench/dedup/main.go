@@ -323,20 +323,21 @@ func runOne(tool, file, pairs string, memory int64) error {
 
 	x := dedup.NewIndex(set)
 	defer x.Close()
-	at := map[string][2]int64{}
-	var offset int64
+	starts := []int64{0} // of each line; ids are numbered as the lines are
 	err = eachLine(f, func(line []byte) error {
-		s := parse(line)
-		at[s.StoryID] = [2]int64{offset, int64(len(line))}
-		offset += int64(len(line))
-		return x.Add(dedup.Sign(s, set))
+		starts = append(starts, starts[len(starts)-1]+int64(len(line)))
+		return x.Add(dedup.Sign(parse(line), set))
 	})
 	if err != nil {
 		return err
 	}
 	fetch := func(id string) (s schemas.Story, err error) {
-		b := make([]byte, at[id][1])
-		if _, err := f.ReadAt(b, at[id][0]); err != nil {
+		i, err := strconv.Atoi(strings.TrimPrefix(id, "gen:"))
+		if err != nil {
+			return s, err
+		}
+		b := make([]byte, starts[i+1]-starts[i])
+		if _, err := f.ReadAt(b, starts[i]); err != nil {
 			return s, err
 		}
 		return parse(b), nil
