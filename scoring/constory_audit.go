@@ -3,6 +3,8 @@
 package scoring
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/retcon-bench/retcon/schemas"
 )
 
 // PublishedTable is a table of the paper as printed.
@@ -26,28 +30,24 @@ type PublishedTable struct {
 // B1 as numbers.
 func ReadPublished(r io.Reader) ([]PublishedTable, error) {
 	var f struct {
-		Tables []struct {
-			PublishedTable
-			Other string `json:"caption"`
-		} `json:"tables"`
-		Main []map[string]any `json:"main_table"`
-		Task []map[string]any `json:"task_type_table"`
+		Tables []json.RawMessage `json:"tables"`
+		Main   []json.RawMessage `json:"main_table"`
+		Task   []json.RawMessage `json:"task_type_table"`
 	}
-	d := json.NewDecoder(r)
-	d.UseNumber()
-	if err := d.Decode(&f); err != nil {
-		return nil, fmt.Errorf("published tables: %w", err)
+	if err := json.NewDecoder(r).Decode(&f); err != nil {
+		return nil, fmt.Errorf("published tables: %w", schemas.JSONFault(err))
 	}
 	var out []PublishedTable
-	for _, t := range f.Tables {
-		if t.Caption == "" {
-			t.Caption = t.Other
+	for i, raw := range f.Tables {
+		t, err := publishedTable(raw)
+		if err != nil {
+			return nil, fmt.Errorf("published tables: table %d: %w", i+1, err)
 		}
-		out = append(out, t.PublishedTable)
+		out = append(out, t)
 	}
 	for _, n := range []struct {
 		caption string
-		rows    []map[string]any
+		rows    []json.RawMessage
 		columns []string
 		digits  []int
 	}{
@@ -60,7 +60,13 @@ func ReadPublished(r io.Reader) ([]PublishedTable, error) {
 			continue
 		}
 		t := PublishedTable{Caption: n.caption, Columns: n.columns}
-		for i, row := range n.rows {
+		for i, raw := range n.rows {
+			var row map[string]any
+			d := json.NewDecoder(bytes.NewReader(raw))
+			d.UseNumber()
+			if err := d.Decode(&row); err != nil {
+				return nil, fmt.Errorf("published tables: %s, row %d: %w", n.caption, i+1, schemas.JSONFault(err))
+			}
 			cells := make([]string, len(n.columns))
 			for k, c := range n.columns {
 				v, ok := row[c]
@@ -84,6 +90,26 @@ func ReadPublished(r io.Reader) ([]PublishedTable, error) {
 		}
 	}
 	return out, nil
+}
+
+func publishedTable(raw json.RawMessage) (PublishedTable, error) {
+	var t struct {
+		PublishedTable
+		Other string            `json:"caption"`
+		Rows  []json.RawMessage `json:"rows"`
+	}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return t.PublishedTable, schemas.JSONFault(err)
+	}
+	t.Caption = cmp.Or(t.Caption, t.Other)
+	for i, raw := range t.Rows {
+		var cells []string
+		if err := json.Unmarshal(raw, &cells); err != nil {
+			return t.PublishedTable, fmt.Errorf("%.20s, row %d: want a list of strings: %w", t.Caption, i+1, schemas.JSONFault(err))
+		}
+		t.PublishedTable.Rows = append(t.PublishedTable.Rows, cells)
+	}
+	return t.PublishedTable, nil
 }
 
 // printedNumber writes a number with at least so many decimals, which a JSON

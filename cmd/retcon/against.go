@@ -23,15 +23,17 @@ import (
 )
 
 // earlier is what --against names: a release folder, or a corpus. Its texts are
-// held while dedup compares, so it should be of a release's size.
+// held while dedup compares, so it should be of a release's size; they are read
+// where the step runs, which its sum decides.
 type earlier struct {
 	name  string
 	sum   string
+	load  func(ctx context.Context) error
 	order []string
 	text  map[string]schemas.Story
 }
 
-// openAgainst reads what --against names, in order of name.
+// openAgainst finds what --against names, in order of name.
 func (c *chain) openAgainst() ([]*earlier, error) {
 	var out []*earlier
 	for _, name := range againstNames(c.recipe.Dedup.Against) {
@@ -42,9 +44,9 @@ func (c *chain) openAgainst() ([]*earlier, error) {
 		e := &earlier{name: name, text: map[string]schemas.Story{}}
 		var err error
 		if _, serr := os.Stat(filepath.Join(path, datasets.ManifestFile)); serr == nil {
-			err = e.readRelease(c.ctx, path)
+			err = e.openRelease(path)
 		} else if corpus, known := all.Find(name); known {
-			err = e.readCorpus(c.ctx, corpus, path)
+			err = e.openCorpus(c.ctx, corpus, path)
 		} else {
 			err = withHint(exitInput, "name a release folder, or a corpus by its own name: --against fairytaleqa=FOLDER",
 				fmt.Errorf("--against %s=%s: no release there, and no corpus is called that", name, path))
@@ -57,7 +59,7 @@ func (c *chain) openAgainst() ([]*earlier, error) {
 	return out, nil
 }
 
-// openEarlier reads which stories the releases kept that --earlier names.
+// openEarlier finds the releases that --earlier names.
 func (c *chain) openEarlier() ([]*earlier, error) {
 	var out []*earlier
 	for _, name := range againstNames(c.recipe.Dedup.Earlier) {
@@ -66,7 +68,7 @@ func (c *chain) openEarlier() ([]*earlier, error) {
 			return nil, usagef("the recipe prefers the stories of %q: say where it lies with --earlier %s=DIR", name, name)
 		}
 		e := &earlier{name: name, text: map[string]schemas.Story{}}
-		if err := e.readRelease(c.ctx, path); err != nil {
+		if err := e.openRelease(path); err != nil {
 			return nil, fmt.Errorf("earlier %s: %w", name, err)
 		}
 		out = append(out, e)
@@ -75,14 +77,17 @@ func (c *chain) openEarlier() ([]*earlier, error) {
 }
 
 // keptBefore lists the source stories of releases.
-func keptBefore(list []*earlier) map[string]bool {
+func keptBefore(ctx context.Context, list []*earlier) (map[string]bool, error) {
 	kept := map[string]bool{}
 	for _, e := range list {
+		if err := e.load(ctx); err != nil {
+			return nil, fmt.Errorf("earlier %s: %w", e.name, err)
+		}
 		for _, s := range e.text {
 			kept[s.GroupID] = true
 		}
 	}
-	return kept
+	return kept, nil
 }
 
 // memory reads --memory in bytes; 0 is no limit.
@@ -126,9 +131,7 @@ func (e *earlier) add(s schemas.Story) {
 	}
 }
 
-// readRelease takes the originals and patched stories of every config; their
-// sources and near texts are what a new release must not repeat.
-func (e *earlier) readRelease(ctx context.Context, dir string) error {
+func (e *earlier) openRelease(dir string) error {
 	r, err := datasets.Open(dir)
 	if err != nil {
 		return err
@@ -140,6 +143,21 @@ func (e *earlier) readRelease(ctx context.Context, dir string) error {
 		}
 		for _, s := range c.Splits {
 			digests = append(digests, c.Name+"/"+s.Name+"="+s.Digest)
+		}
+	}
+	e.sum = schemas.HashText(strings.Join(digests, "\n"))
+	e.load = func(ctx context.Context) error { return e.readRelease(ctx, r) }
+	return nil
+}
+
+// readRelease takes the originals and patched stories of every config; their
+// sources and near texts are what a new release must not repeat.
+func (e *earlier) readRelease(ctx context.Context, r *datasets.Release) error {
+	for _, c := range r.Manifest.Configs {
+		if c.Schema != "example" {
+			continue
+		}
+		for _, s := range c.Splits {
 			for row, err := range datasets.Rows[schemas.Example](r, c.Name, s.Name) {
 				if err == nil {
 					err = ctx.Err()
@@ -154,15 +172,16 @@ func (e *earlier) readRelease(ctx context.Context, dir string) error {
 			}
 		}
 	}
-	e.sum = schemas.HashText(strings.Join(digests, "\n"))
 	return nil
 }
 
+func (e *earlier) openCorpus(ctx context.Context, c ingest.Corpus, root string) (err error) {
+	e.sum, err = ingest.Digest(ctx, c, root)
+	e.load = func(ctx context.Context) error { return e.readCorpus(ctx, c, root) }
+	return err
+}
+
 func (e *earlier) readCorpus(ctx context.Context, c ingest.Corpus, root string) error {
-	var err error
-	if e.sum, err = ingest.Digest(ctx, c, root); err != nil {
-		return err
-	}
 	for it, err := range c.Open(ctx, root, c.Defaults) {
 		if err != nil {
 			return err
@@ -183,6 +202,9 @@ func (e *earlier) readCorpus(ctx context.Context, c ingest.Corpus, root string) 
 
 // sign gives what dedup compares with.
 func (e *earlier) sign(ctx context.Context, set dedup.Settings) (*dedup.Against, error) {
+	if err := e.load(ctx); err != nil {
+		return nil, fmt.Errorf("against %s: %w", e.name, err)
+	}
 	stories := func(yield func(schemas.Story, error) bool) {
 		for _, id := range e.order {
 			if !yield(e.text[id], nil) {

@@ -115,12 +115,21 @@ func (c *chain) close() {
 	}
 }
 
-// inputOf names a step's records as an input of the next.
+// inputOf names a step's records as an input of the next. Stories of which not
+// one is left are an error: a release of nothing would look like one.
 func (c *chain) inputOf(dir string) ([]schemas.NamedHash, error) {
 	m, err := pipeline.ReadManifest(c.ws.Step(dir))
 	if err != nil {
 		return nil, withHint(exitUsage, "run the steps before it first, or `retcon build`, which runs all",
 			fmt.Errorf("%s has no output in %s: %w", dir, c.ws.Dir(), err))
+	}
+	if m.Out == 0 && (dir == ingestDir || dir == dedupDir) {
+		var why []string
+		for _, r := range m.Reasons {
+			why = append(why, fmt.Sprintf("%s %d", r.Name, r.N))
+		}
+		return nil, withHint(exitInput, "each is in "+filepath.Join(c.ws.Step(dir), pipeline.DroppedFile)+" with its reason; give other stories with --corpus, or compare with less",
+			fmt.Errorf("%s set every story aside, none of %d is left: %s", m.Step, m.Dropped, strings.Join(why, ", ")))
 	}
 	var in []schemas.NamedHash
 	for _, f := range m.Outputs {

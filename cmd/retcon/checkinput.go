@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/text"
@@ -53,6 +54,13 @@ func checkFiles(paths []string) (files []string, plain bool, err error) {
 			files = append(files, p)
 			continue
 		}
+		found, err := releaseStories(p)
+		if err != nil {
+			return nil, false, err
+		}
+		if files = append(files, found...); len(found) > 0 {
+			continue
+		}
 		known, err := inputFile(p, generatedFile, "*.parquet", dedupDir+"/"+pipeline.RecordsFile, ingestDir+"/"+pipeline.RecordsFile, pipeline.RecordsFile)
 		if err == nil && filepath.Ext(known) != ".parquet" {
 			files = append(files, known)
@@ -66,8 +74,7 @@ func checkFiles(paths []string) (files []string, plain bool, err error) {
 			if !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0 {
 				return nil // a pipe or a device would be waited for
 			}
-			switch ext := strings.ToLower(filepath.Ext(path)); ext {
-			case ".txt", ".text", ".md", ".jsonl", ".ndjson", ".parquet", ".csv":
+			if kind := tableKind(path); kind != "" && kind != ".json" || plainText(path) && filepath.Ext(path) != "" {
 				files = append(files, path)
 			}
 			return nil
@@ -81,6 +88,33 @@ func checkFiles(paths []string) (files []string, plain bool, err error) {
 		}
 	}
 	return files, !slices.ContainsFunc(files, func(f string) bool { return !plainText(f) }), nil
+}
+
+// releaseStories are the files of a release's only config that holds stories.
+// Of several one must be named: most have the same stories. A folder that is no
+// release has none.
+func releaseStories(dir string) ([]string, error) {
+	r, err := datasets.Open(dir)
+	if err != nil {
+		return nil, nil // a step's output, or somebody else's manifest
+	}
+	var files, names []string
+	for _, c := range r.Manifest.Configs {
+		if c.Schema != "example" {
+			continue
+		}
+		names = append(names, c.Name)
+		for _, s := range c.Splits {
+			for _, f := range s.Files {
+				files = append(files, filepath.Join(dir, filepath.FromSlash(f.Path)))
+			}
+		}
+	}
+	if len(names) > 1 {
+		return nil, withHint(exitInput, "name one: retcon check "+filepath.Join(dir, "data", names[0]),
+			inputError(dir, fmt.Errorf("a release with several configs of stories: %s", strings.Join(names, ", "))))
+	}
+	return files, nil
 }
 
 // checkTexts reads the stories of files. Rows without a story are given to skip.

@@ -93,7 +93,10 @@ func (c *chain) dedup() (schemas.StepManifest, bool, error) {
 			set.Corpora = append(set.Corpora, corpus.Name)
 		}
 		set.Memory, set.TempDir = c.memory, c.ws.Dir()
-		set.Earlier = keptBefore(earlier)
+		var err error
+		if set.Earlier, err = keptBefore(ctx, earlier); err != nil {
+			return err
+		}
 		for i := range screens {
 			if err := screens[i].read(c); err != nil {
 				return err

@@ -78,6 +78,8 @@ func (cmd *diagnosticCmd) Run(e *env) error {
 		cmd.Controls = cmd.Stories
 	}
 	switch {
+	case cmd.Stories == 0 && cmd.Controls == 0:
+		return usagef("--stories 0 and no --controls: a set of no stories")
 	case cmd.Stories < 0 || cmd.PerStory < 1 || cmd.PerStory > len(schemas.Categories):
 		return usagef("--stories counts from 0, --per-story from 1 to %d", len(schemas.Categories))
 	case (cmd.Engine == engineRules) != (cmd.Model == ""):
