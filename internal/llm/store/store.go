@@ -10,9 +10,10 @@
 //
 // The file, in the order in which data goes through it:
 //
-//	answers  one row an answer, appended; value is JSON, zstd-compressed where
-//	         that helps (codec 1); a key that stands twice counts from its
-//	         highest id
+//	answers  one row an answer, appended: its key, its label's id, its number
+//	         among samples, and value, which is the [llm.Answer] as JSON, as it
+//	         stands (codec 0) or, from 2 KiB on where that helps, compressed by
+//	         zstd (codec 1); a key that stands twice counts from its highest id
 //	idx      hash of key -> id. Keys are random, so an index kept up to date
 //	         would touch a page an answer; instead the newest keys are held in
 //	         memory (up to 64 Ki) and go into idx sorted, in one transaction.
@@ -66,9 +67,14 @@ CREATE TABLE asked (key BLOB NOT NULL UNIQUE, label INTEGER NOT NULL, sample INT
 var tailMax = 64 << 10
 
 const (
-	batchRows  = 8 << 10 // answers a commit
-	batchBytes = 16 << 20
-	chunk      = 32 // rows an INSERT statement
+	// pageSize is that of new files, in bytes. Answers of a kilobyte leave a
+	// sixth of SQLite's 4 KiB unused and almost nothing of 8, which are half as
+	// many writes. More gains nothing, and an answer that comes alone pays for a
+	// whole page.
+	pageSize   = 8 << 10
+	checkpoint = 32 << 20 / pageSize // pages of the write-ahead log
+	enough     = 512                 // a commit does not wait for more answers than these
+	chunk      = 32                  // rows an INSERT statement
 	readers    = 4
 )
 
@@ -93,7 +99,9 @@ type Store struct {
 	get  *sql.Stmt
 	byID *sql.Stmt
 
-	puts   chan *put
+	queue  sync.Mutex
+	next   *batch        // what the next commit writes; nil when closed
+	wake   chan struct{} // a token when next got its first answer
 	jobs   chan func(context.Context, *sql.Conn) error
 	done   chan struct{} // closed when the writer has ended
 	closed chan struct{} // closed to end it
@@ -111,11 +119,24 @@ type Store struct {
 	dec     *zstd.Decoder
 }
 
+// batch is the answers of one commit.
+type batch struct {
+	puts []put
+	done chan struct{} // closed after the commit, err is set then
+	err  error
+}
+
 type put struct {
-	rec   llm.Record
-	codec int
-	value []byte
-	err   chan error
+	key    llm.Key
+	kind   llm.Label // N = 0
+	label  int64     // id of kind; 0 when it is new
+	sample int
+	codec  int
+	value  []byte
+}
+
+func newBatch(room int) *batch {
+	return &batch{puts: make([]put, 0, room), done: make(chan struct{})}
 }
 
 // Open opens the store at path, and makes it when it is not there. The error
@@ -153,7 +174,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	}
 	dsn := "file:" + escapePath(s.path) + "?_pragma=busy_timeout(10000)"
 	if !s.opts.ReadOnly {
-		if s.wdb, err = sql.Open("sqlite", dsn+"&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(8192)&_pragma=cache_size(-16000)"); err != nil {
+		if s.wdb, err = sql.Open("sqlite", dsn+"&_txlock=immediate&_pragma=synchronous(FULL)&_pragma=cache_size(-16000)"); err != nil {
 			return err
 		}
 		s.wdb.SetMaxOpenConns(1)
@@ -185,7 +206,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.puts, s.jobs = make(chan *put, batchRows), make(chan func(context.Context, *sql.Conn) error)
+	s.next, s.wake, s.jobs = newBatch(0), make(chan struct{}, 1), make(chan func(context.Context, *sql.Conn) error)
 	s.done, s.closed = make(chan struct{}), make(chan struct{})
 	go s.write(conn)
 	return nil
@@ -199,6 +220,14 @@ func escapePath(p string) string {
 
 // prepare makes the tables of a new file and checks those of an old one.
 func (s *Store) prepare(ctx context.Context) error {
+	// The driver runs the pragmas of a DSN in the order of their names, and the
+	// page size counts only before the first page, which journal_mode writes. It
+	// stays what it is in a file that is there.
+	for _, p := range []string{fmt.Sprintf("page_size = %d", pageSize), "journal_mode = WAL", fmt.Sprintf("wal_autocheckpoint = %d", checkpoint)} {
+		if _, err := s.wdb.ExecContext(ctx, "PRAGMA "+p); err != nil {
+			return err
+		}
+	}
 	var tables int
 	if err := s.wdb.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 		return err
@@ -435,38 +464,55 @@ func (s *Store) Put(ctx context.Context, rec llm.Record) error {
 	if s.opts.ReadOnly {
 		return s.wrap("writing", errors.New("opened for reading only"))
 	}
-	p := &put{rec: rec, err: make(chan error, 1)}
+	p := put{key: rec.Key, kind: labelOf(rec), sample: rec.Sample}
 	var err error
-	if p.value, err = json.Marshal(rec.Answer); err != nil {
+	if p.value, err = encode(rec.Answer); err != nil {
 		return fmt.Errorf("answer store: answer %s: %w", rec.Key, err)
 	}
-	p.rec.Answer = llm.Answer{} // the value has it
-	const worthIt = 2 << 10     // below, zstd costs a third of the put and saves a page in three
+	const worthIt = 2 << 10 // below, zstd costs a third of the put and saves a page in three
 	if len(p.value) >= worthIt {
 		if z := s.enc.EncodeAll(p.value, make([]byte, 0, len(p.value)/2)); len(z) < len(p.value) {
 			p.value, p.codec = z, 1
 		}
 	}
-	select {
-	case s.puts <- p:
-	case <-s.closed:
+	s.mu.RLock()
+	p.label = s.byLabel[p.kind]
+	s.mu.RUnlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.queue.Lock()
+	b := s.next
+	if b == nil {
+		s.queue.Unlock()
 		return s.wrap("writing", errors.New("the store is closed"))
-	case <-ctx.Done():
-		return ctx.Err()
+	}
+	b.puts = append(b.puts, p)
+	first := len(b.puts) == 1
+	s.queue.Unlock()
+	if first {
+		s.wake <- struct{}{} // has room: the writer takes a batch after its token
 	}
 	// From here on it will be written: the caller waits for that, whatever
 	// becomes of ctx, or it could not know whether the answer is there.
-	select {
-	case err := <-p.err:
-		return err
-	case <-s.done:
-		select {
-		case err := <-p.err:
-			return err
-		default:
-			return s.wrap("writing", errors.New("the store is closed"))
-		}
-	}
+	<-b.done
+	return b.err
+}
+
+// take returns the answers that wait, and lets next, which may be nil, collect
+// those to come.
+func (s *Store) take(next *batch) *batch {
+	s.queue.Lock()
+	defer s.queue.Unlock()
+	b := s.next
+	s.next = next
+	return b
+}
+
+func (s *Store) queued() int {
+	s.queue.Lock()
+	defer s.queue.Unlock()
+	return len(s.next.puts)
 }
 
 // do runs a job on the writer's connection, between commits.
@@ -499,26 +545,14 @@ func (s *Store) write(conn *sql.Conn) {
 	w := &writer{s: s, conn: conn}
 	defer w.close()
 	for {
-		var batch []*put
 		select {
-		case p := <-s.puts:
-			batch = append(batch, p)
+		case <-s.wake:
 		case job := <-s.jobs:
 			_ = job(ctx, conn) // its caller has the error
 			continue
 		case <-s.closed:
-			// What was accepted is written.
-			for {
-				select {
-				case p := <-s.puts:
-					batch = append(batch, p)
-					continue
-				default:
-				}
-				break
-			}
-			if len(batch) > 0 {
-				w.commit(ctx, batch)
+			if b := s.take(nil); len(b.puts) > 0 { // what was accepted is written
+				w.commit(ctx, b)
 			}
 			s.err = s.wrap("closing", w.index(ctx))
 			if _, err := conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil && s.err == nil {
@@ -526,24 +560,18 @@ func (s *Store) write(conn *sql.Conn) {
 			}
 			return
 		}
-		bytes := len(batch[0].value)
-		idle := 0
-	more:
-		for len(batch) < batchRows && bytes < batchBytes {
-			select {
-			case p := <-s.puts:
-				batch = append(batch, p)
-				bytes += len(p.value)
-			default:
-				// Let those run who are about to put: an fsync costs as much as
-				// a hundred answers. Nobody about means nobody runs.
-				if idle++; idle > 2 {
-					break more
-				}
-				runtime.Gosched()
+		// Let those run who are about to put: an fsync costs as much as a
+		// hundred answers. Nobody about means nobody runs. Enough are enough:
+		// of very many workers a part makes its answers ready while the others'
+		// are written.
+		n := s.queued()
+		for idle := 0; idle < 3 && n < enough; idle++ {
+			runtime.Gosched()
+			if now := s.queued(); now > n {
+				n, idle = now, -1
 			}
 		}
-		w.commit(ctx, batch)
+		w.commit(ctx, s.take(newBatch(n)))
 		if len(s.tail) >= tailMax { // the writer alone changes it
 			_ = w.index(ctx) // tried again next time, and the tail stays right
 		}

@@ -205,6 +205,78 @@ func TestHashCollision(t *testing.T) {
 	}
 }
 
+// New files have our page size; one of another size, as earlier versions made
+// it, is read and written all the same.
+func TestPageSize(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "old.db")
+	db, err := sql.Open("sqlite", old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("PRAGMA page_size = 4096;" + schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, Version)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{old: 4096, filepath.Join(dir, "new.db"): pageSize} {
+		s := open(t, path, Options{})
+		putAll(t, s, 0, 300)
+		s.Close()
+		s = open(t, path, Options{})
+		var size int
+		var mode string
+		if err := errors.Join(s.db.QueryRow("PRAGMA page_size").Scan(&size), s.db.QueryRow("PRAGMA journal_mode").Scan(&mode)); err != nil {
+			t.Fatal(err)
+		}
+		if size != want || mode != "wal" {
+			t.Errorf("%s: pages of %d bytes, journal mode %s", filepath.Base(path), size, mode)
+		}
+		if !has(t, s, 0) || !has(t, s, 299) {
+			t.Errorf("%s: answers are not there", filepath.Base(path))
+		}
+	}
+}
+
+// Closing while many put: each Put says the truth about its answer.
+func TestCloseWhilePutting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "answers.db")
+	s := open(t, path, Options{})
+	const workers = 2 * enough
+	kept := make([]int, workers) // answers acknowledged to each
+	some := make(chan struct{})
+	var once sync.Once
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for {
+				err := s.Put(context.Background(), record(w+workers*kept[w]))
+				if err != nil {
+					if !strings.Contains(err.Error(), "the store is closed") {
+						t.Error(err)
+					}
+					return
+				}
+				if kept[w]++; kept[w] == 3 {
+					once.Do(func() { close(some) })
+				}
+			}
+		})
+	}
+	<-some
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	s = open(t, path, Options{})
+	for w, n := range kept {
+		for i := range n + 1 {
+			if got := has(t, s, w+workers*i); got != (i < n) {
+				t.Errorf("worker %d, answer %d of %d acknowledged: there %v", w, i, n, got)
+			}
+		}
+	}
+}
+
 func TestGC(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answers.db")
 	s := open(t, path, Options{})

@@ -67,8 +67,8 @@ func transact(ctx context.Context, conn *sql.Conn, f func() error) error {
 	return nil
 }
 
-// commit writes a batch and tells each caller what became of it.
-func (w *writer) commit(ctx context.Context, batch []*put) {
+// commit writes a batch and tells its callers what became of it.
+func (w *writer) commit(ctx context.Context, b *batch) {
 	s := w.s
 	s.mu.RLock()
 	first := s.last + 1
@@ -85,17 +85,21 @@ func (w *writer) commit(ctx context.Context, batch []*put) {
 			args = args[:0]
 			return err
 		}
-		for i, p := range batch {
-			label, err := w.label(ctx, p.rec, made)
-			if err != nil {
-				return err
+		for i := range b.puts {
+			p := &b.puts[i]
+			if p.label == 0 {
+				var err error
+				if p.label, err = makeLabel(ctx, s, w.conn, p.kind, made); err != nil {
+					return err
+				}
 			}
-			added[label]++
-			args = append(args, first+int64(i), p.rec.Key[:], label, p.rec.Sample, p.codec, p.value)
+			added[p.label]++
+			args = append(args, first+int64(i), p.key[:], p.label, p.sample, p.codec, p.value)
+			var err error
 			switch {
 			case len(args) == 6*chunk:
 				err = flush(w.put[1])
-			case len(batch)-len(batch)%chunk <= i:
+			case len(b.puts)-len(b.puts)%chunk <= i:
 				err = flush(w.put[0])
 			}
 			if err != nil {
@@ -108,8 +112,8 @@ func (w *writer) commit(ctx context.Context, batch []*put) {
 			}
 		}
 		if len(s.waiting) > 0 { // this goroutine alone changes it
-			for _, p := range batch {
-				if _, err := w.conn.ExecContext(ctx, "DELETE FROM asked WHERE key = ?", p.rec.Key[:]); err != nil {
+			for _, p := range b.puts {
+				if _, err := w.conn.ExecContext(ctx, "DELETE FROM asked WHERE key = ?", p.key[:]); err != nil {
 					return err
 				}
 			}
@@ -126,27 +130,22 @@ func (w *writer) commit(ctx context.Context, batch []*put) {
 		for id, n := range added {
 			s.labels[id].N += n
 		}
-		for i, p := range batch {
-			s.tail[p.rec.Key] = first + int64(i)
-			delete(s.waiting, p.rec.Key)
+		for i, p := range b.puts {
+			s.tail[p.key] = first + int64(i)
+			delete(s.waiting, p.key)
 		}
-		s.last = first + int64(len(batch)) - 1
+		s.last = first + int64(len(b.puts)) - 1
 		s.mu.Unlock()
 	}
-	for _, p := range batch {
-		p.err <- err
-	}
+	b.err = err
+	close(b.done)
 }
 
 func labelOf(rec llm.Record) llm.Label {
 	return llm.Label{Stage: rec.Stage, Model: rec.Model, Revision: rec.Revision, TemplateHash: rec.TemplateHash, Params: rec.Params, Class: rec.Class}
 }
 
-// label returns the id of a record's label, made when it is new.
-func (w *writer) label(ctx context.Context, rec llm.Record, made map[llm.Label]int64) (int64, error) {
-	return makeLabel(ctx, w.s, w.conn, labelOf(rec), made)
-}
-
+// makeLabel returns the id of a label, made when it is new.
 func makeLabel(ctx context.Context, s *Store, conn *sql.Conn, l llm.Label, made map[llm.Label]int64) (int64, error) {
 	s.mu.RLock()
 	id, ok := s.byLabel[l]
@@ -252,7 +251,7 @@ func (w *writer) index(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.tail = map[llm.Key]int64{}
+	clear(s.tail)
 	s.indexed = last
 	for label, n := range replaced {
 		s.labels[label].N -= n
