@@ -134,7 +134,7 @@ func (c *chooser) prefer(first, n int) (twice string) {
 
 // late is 0 for the signature of a story that an earlier release kept, else 1.
 func (c *chooser) late(sig int32) uint32 {
-	if c.set.Earlier[c.index.id(sig)] {
+	if len(c.set.Earlier) > 0 && c.set.Earlier[c.index.id(sig)] {
 		return 0
 	}
 	return 1

@@ -63,15 +63,15 @@ func (e *ClusterError) Error() string {
 }
 
 // decide lets every story stay that is no duplicate of one that stays (and no
-// part of one, see partOf). copies join stories of equal words to the first of them, edges join those first
-// ones; both may join ours to others'.
+// part of one, see partOf). copies join stories of equal words to the first of
+// them, edges join those first ones; both may join ours to others'.
 func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 	class := make([]int32, c.ours) // the first story of the same words
 	for r := range class {
 		class[r] = int32(r)
 	}
-	seen := map[int32][]edge{}             // to others' stories
 	between := make([]edge, 0, len(edges)) // classes
+	seen := map[int32][]edge{}             // to others' stories
 	for _, e := range copies {
 		if e.b < int32(c.ours) {
 			class[e.b] = e.a
@@ -98,7 +98,6 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 	texts := c.newReader(1)
 	for _, v := range c.sequence(near, class) {
 		r := int32(uint32(v))
-		id := c.id(r)
 		matches := c.matches(r, seen[class[r]])
 		if len(matches) > 0 && !c.set.Mark {
 			d.Duplicates = append(d.Duplicates, matches[0].Duplicate)
@@ -133,11 +132,12 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 			if of[0].Kind != KindSource {
 				d.Overlap[at].NearText++
 			}
-			if c.set.Compare[at].has(id) {
+			if c.set.Compare[at].has(c.id(r)) {
 				d.Overlap[at].SharedSource++
 			}
 		}
 		for _, m := range matches {
+			id := c.id(r)
 			d.seen[id] = append(d.seen[id], schemas.SeenIn{
 				Where: m.Against, ID: m.KeptID, Kind: m.Kind, Jaccard: m.Jaccard, Containment: m.Containment,
 			})
@@ -150,12 +150,12 @@ func (c *chooser) decide(copies, edges []edge) (*Decisions, error) {
 		d.Overlap[i].Holds = d.Overlap[i].NearText == 0 && d.Overlap[i].SharedSource == 0
 	}
 	d.kept = make([]string, 0, c.ours-len(d.Duplicates))
-	for sig, kept := range keeps {
+	for sig, kept := range keeps { // as the stories came, which is often in order
 		if kept {
 			d.kept = append(d.kept, c.index.id(int32(sig)))
 		}
 	}
-	slices.Sort(d.kept) // they often are
+	slices.Sort(d.kept)
 	if err := d.finish(c.set.MaxCluster); err != nil {
 		return nil, err
 	}

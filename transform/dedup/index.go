@@ -162,21 +162,12 @@ func (x *Index) groupsInMemory(ctx context.Context, col int) iter.Seq2[[]uint64,
 	}
 }
 
-// sorter holds the buffers of parts.
-type sorter struct {
-	block      []uint64 // values of a block of keys
-	buf, spare []uint64
-	once       []uint64 // a bit for each key that was met, by its lower bits
-	twice      []uint64 // ... that was met again
-}
-
 // parts yields the values of a column of the keys in memory in order, one range
 // of marks after the other, so that no more than about one value a story is
 // copied. With shared set it leaves out what is easily seen to be the key of one
-// signature alone, which most are: sorting is what takes the time.
+// signature alone, as most are: sorting is what takes the time.
 func (x *Index) parts(ctx context.Context, col int, shared bool) iter.Seq2[[]uint64, error] {
 	return func(yield func([]uint64, error) bool) {
-		s := &x.sorter
 		total, parts := 0, 1
 		for i := range x.keys {
 			if col < x.set.Bands {
@@ -188,10 +179,11 @@ func (x *Index) parts(ctx context.Context, col int, shared bool) iter.Seq2[[]uin
 		if col == x.set.Bands {
 			most := max(1<<18, x.n)
 			if x.budget > 0 {
-				most = int(max(1<<10, x.budget/16)) // with the copy to sort them, as much as the keys
+				most = int(max(1<<10, x.budget/16)) // with spare they take as much as the keys
 			}
 			parts = 1 + total/most
 		}
+		s := &x.sorter
 		for p := range uint64(parts) {
 			if err := ctx.Err(); err != nil {
 				yield(nil, err)
@@ -206,32 +198,18 @@ func (x *Index) parts(ctx context.Context, col int, shared bool) iter.Seq2[[]uin
 				}
 				return s.block
 			}
-			s.buf = s.buf[:0]
 			if shared {
-				// At 16 bits a value one in 16 seems to be shared and is not.
-				size := min(bits.Len(uint(16*total/parts)), 31)
-				mask := uint32(1)<<size - 1
-				words := 1 << max(size-6, 0)
-				s.once, s.twice = zeros(s.once, words), zeros(s.twice, words)
+				s.forget(total / parts)
 				for i := range x.keys {
-					for _, v := range values(&x.keys[i]) {
-						k := uint32(v>>32) & mask
-						bit := uint64(1) << (k & 63)
-						s.twice[k>>6] |= s.once[k>>6] & bit
-						s.once[k>>6] |= bit
-					}
+					s.meet(values(&x.keys[i]))
 				}
-				for i := range x.keys {
-					for _, v := range values(&x.keys[i]) {
-						k := uint32(v>>32) & mask
-						if s.twice[k>>6]>>(k&63)&1 != 0 {
-							s.buf = append(s.buf, v)
-						}
-					}
-				}
-			} else {
-				for i := range x.keys {
-					s.buf = append(s.buf, values(&x.keys[i])...)
+			}
+			s.buf = s.buf[:0]
+			for i := range x.keys {
+				if v := values(&x.keys[i]); shared {
+					s.take(v)
+				} else {
+					s.buf = append(s.buf, v...)
 				}
 			}
 			if cap(s.spare) < len(s.buf) {
@@ -245,6 +223,47 @@ func (x *Index) parts(ctx context.Context, col int, shared bool) iter.Seq2[[]uin
 	}
 }
 
+// sorter holds the buffers of parts.
+type sorter struct {
+	block      []uint64 // values of a block of keys
+	buf, spare []uint64
+	// met holds two bits for all keys of the same lower bits: one of them was
+	// met, one was met again. It is small enough to stay near the processor.
+	met  []uint64
+	mask uint32
+}
+
+// forget makes room for n keys in met: with 8 to 16 places a key, one in 12
+// seems to be shared and is not.
+func (s *sorter) forget(n int) {
+	size := min(bits.Len(uint(8*n)), 31)
+	s.mask = 1<<size - 1
+	n = 1 << max(size-5, 0)
+	if cap(s.met) < n {
+		s.met = make([]uint64, n)
+		return
+	}
+	s.met = s.met[:n]
+	clear(s.met)
+}
+
+func (s *sorter) meet(values []uint64) {
+	for _, v := range values {
+		k := uint32(v>>32) & s.mask
+		word, at := &s.met[k>>5], k&31*2
+		*word |= (*word>>at&1<<1 | 1) << at
+	}
+}
+
+// take appends the values to buf whose keys seem to be shared.
+func (s *sorter) take(values []uint64) {
+	for _, v := range values {
+		if k := uint32(v>>32) & s.mask; s.met[k>>5]>>(k&31*2)&2 != 0 {
+			s.buf = append(s.buf, v)
+		}
+	}
+}
+
 // dropBands gives the memory back that the excerpt marks do not need, once the
 // bands have been gone through.
 func (x *Index) dropBands() {
@@ -252,16 +271,6 @@ func (x *Index) dropBands() {
 		x.keys[i].keys = nil
 	}
 	x.sorter = sorter{}
-}
-
-// zeros returns n zeros, in v where it has room.
-func zeros(v []uint64, n int) []uint64 {
-	if cap(v) < n {
-		return make([]uint64, n)
-	}
-	v = v[:n]
-	clear(v)
-	return v
 }
 
 // Choose decides which stories stay, see the function [Choose]. It uses the

@@ -35,7 +35,7 @@ type Settings struct {
 	Compare []*Against
 
 	// Memory bounds, in bytes, what Choose holds beside ids and fixed-size
-	// records (about 120 bytes a story): beyond it sorted keys and pairs go
+	// records (about 100 bytes a story): beyond it sorted keys and pairs go
 	// to temporary files. 0 holds everything in memory. The decisions do not
 	// depend on it.
 	Memory int64
