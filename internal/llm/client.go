@@ -434,7 +434,13 @@ func (c *Client) attempts(ctx context.Context, m Model, l *lane, placed *bool, r
 		}
 		tries++
 		c.log.Debug("call failed", "model", m.Name, "stage", req.Stage, "try", tries, "error", ce.Error())
-		if tries >= cmp.Or(m.Attempts, defaultAttempts) || timeouts >= timeoutTries {
+		most, vain := cmp.Or(m.Attempts, defaultAttempts), l.inVain()
+		if vain == 1 && most > 1 { // a server that is down is told at once, not when all is tried
+			c.log.Warn("no answer yet; trying again", "model", m.Name, "error", ce.Error(),
+				"tries", most, "waits", l.waits(most).String())
+		}
+		// Before the first answer one call is like another: they share their tries.
+		if max(tries, vain) >= most || timeouts >= timeoutTries {
 			return c.giveUp(m, l, rec, req, ce)
 		}
 	}
@@ -448,7 +454,10 @@ func (c *Client) giveUp(m Model, l *lane, rec Record, req Request, ce *CallError
 	n := c.exhausts
 	c.mu.Unlock()
 	const inARow = 5
-	if !l.everAnswered() || n >= inARow {
+	if vain := l.inVain(); vain > 0 {
+		return rec, Stop(StopNetwork, fmt.Errorf("model %s: %d tries and no answer: %w", m.Name, vain, ce))
+	}
+	if n >= inARow {
 		return rec, Stop(StopNetwork, fmt.Errorf("model %s: %d calls in a row failed: %w", m.Name, n, ce))
 	}
 	c.log.Warn("call given up for this run", "model", m.Name, "stage", req.Stage, "error", ce.Error())

@@ -3,9 +3,11 @@
 package llm_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -288,6 +290,29 @@ func TestServerGone(t *testing.T) {
 			_, err := newClient(t, llm.Options{Engine: s}).Ask(t.Context(), ask("x"))
 			if llm.StopClassOf(err) != llm.StopNetwork || len(s.Asked()) != 6 {
 				t.Errorf("%v after %d tries", err, len(s.Asked()))
+			}
+		})
+	})
+	t.Run("from the start, for many", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			s := &llmtest.Script{Lines: []llmtest.Line{{Err: gone}}}
+			c := newClient(t, llm.Options{Engine: s, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			began := time.Now()
+			var wg sync.WaitGroup
+			for i := range 20 {
+				wg.Go(func() {
+					if _, err := c.Ask(t.Context(), ask(fmt.Sprint("x", i))); llm.StopClassOf(err) != llm.StopNetwork {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if d := time.Since(began); len(s.Asked()) != 6 || d > 20*time.Second {
+				t.Errorf("gave up after %d tries in %s", len(s.Asked()), d)
+			}
+			if n := strings.Count(log.String(), "no answer yet"); n != 1 || !strings.Contains(log.String(), `error="connection refused" tries=6 waits=15.5s`) {
+				t.Errorf("told %d times: %s", n, &log)
 			}
 		})
 	})

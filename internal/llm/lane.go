@@ -31,11 +31,11 @@ type lane struct {
 	inflight  int
 	limit     int
 	proven    bool
+	vain      int // failed calls before the first answer
 	waiters   []chan struct{}
 	until     time.Time // nobody sends before
 	epoch     int       // waves of refusals so far
 	throttled time.Time // since when there was no success after a 429
-	failed    time.Time // since when there was no success after any failure
 	back      *backoff.ExponentialBackOff
 	rng       *rand.Rand
 }
@@ -173,7 +173,7 @@ func sleep(ctx context.Context, stopped <-chan struct{}, d time.Duration) error 
 func (l *lane) success(extra int) {
 	l.mu.Lock()
 	l.proven = true
-	l.throttled, l.failed = time.Time{}, time.Time{}
+	l.throttled = time.Time{}
 	l.back.Reset()
 	if l.limit < l.max {
 		l.limit++
@@ -195,8 +195,8 @@ func (l *lane) failure(epoch int, asked time.Duration, throttle bool) {
 	if throttle && l.throttled.IsZero() {
 		l.throttled = now
 	}
-	if l.failed.IsZero() {
-		l.failed = now
+	if !l.proven && !throttle {
+		l.vain++
 	}
 	if epoch == l.epoch {
 		l.epoch++
@@ -228,8 +228,21 @@ func (l *lane) throttledFor() time.Duration {
 	return time.Since(l.throttled)
 }
 
-func (l *lane) everAnswered() bool {
+// inVain returns how many calls failed before the first answer, 0 after it.
+func (l *lane) inVain() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.proven
+	if l.proven {
+		return 0
+	}
+	return l.vain
+}
+
+// waits is how long n-1 waits between n calls may take.
+func (l *lane) waits(n int) (sum time.Duration) {
+	for d := l.back.InitialInterval; n > 1; n-- {
+		sum += min(d, l.maxWait)
+		d = min(2*d, l.back.MaxInterval)
+	}
+	return sum
 }
