@@ -3,8 +3,6 @@
 package text
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/retcon-bench/retcon/internal/text/texttest"
 )
 
 // oracleLine is a line of anchors.jsonl, joined with its quote and story.
@@ -43,39 +43,10 @@ func (l oracleLine) String() string {
 	return fmt.Sprintf("%s/%d/%s[%d].%s", l.Run, l.ID, l.Col, l.K, l.Field)
 }
 
-// genuine leaves out what is no quote of a story: null, missing key, copies.
-func (l oracleLine) genuine() bool {
-	return l.Cls != "null" && l.Cls != "missing_key" && !strings.HasPrefix(l.Cls, "x_")
-}
-
 type oracleData struct {
 	lines    []oracleLine
 	stories  []*oracleStory
 	examples []string
-}
-
-func shared(t testing.TB) string {
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("RETCON_SHARED is not set; it names the folder with oracles/constory")
-	}
-	return filepath.Join(dir, "oracles", "constory")
-}
-
-func readLines(t testing.TB, path string, each func([]byte)) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc := bufio.NewScanner(bytes.NewReader(data))
-	sc.Buffer(nil, 1<<26)
-	for sc.Scan() {
-		each(sc.Bytes())
-	}
-	if err := sc.Err(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 var oracleOnce = sync.OnceValue(func() *oracleData { return &oracleData{} })
@@ -83,7 +54,7 @@ var oracleOnce = sync.OnceValue(func() *oracleData { return &oracleData{} })
 // oracle reads the shared runs once.
 func oracle(t testing.TB) *oracleData {
 	t.Helper()
-	dir := shared(t)
+	dir := texttest.Oracle(t)
 	d := oracleOnce()
 	if d.lines != nil {
 		return d
@@ -96,14 +67,10 @@ func oracle(t testing.TB) *oracleData {
 	files, _ := filepath.Glob(filepath.Join(dir, "data/stories/*.jsonl"))
 	for _, f := range files {
 		set := strings.TrimSuffix(filepath.Base(f), ".jsonl")
-		readLines(t, f, func(b []byte) {
-			var row struct {
-				ID    int     `json:"id"`
-				Story *string `json:"generated_story"`
-			}
-			if err := json.Unmarshal(b, &row); err != nil {
-				t.Fatalf("%s: %v", f, err)
-			}
+		texttest.EachLine(t, f, func(row struct {
+			ID    int     `json:"id"`
+			Story *string `json:"generated_story"`
+		}) {
 			if row.Story == nil {
 				return
 			}
@@ -120,23 +87,15 @@ func oracle(t testing.TB) *oracleData {
 	files, _ = filepath.Glob(filepath.Join(dir, "data/judge/*.jsonl"))
 	for _, f := range files {
 		run := strings.TrimSuffix(filepath.Base(f), ".jsonl")
-		readLines(t, f, func(b []byte) {
-			var row struct {
-				ID    int               `json:"id"`
-				Set   string            `json:"story_set"`
-				Cells map[string]string `json:"cells"`
-			}
-			if err := json.Unmarshal(b, &row); err != nil {
-				t.Fatalf("%s: %v", f, err)
-			}
+		texttest.EachLine(t, f, func(row struct {
+			ID    int               `json:"id"`
+			Set   string            `json:"story_set"`
+			Cells map[string]string `json:"cells"`
+		}) {
 			rows[key{run, row.ID}] = judged{row.Set, row.Cells}
 		})
 	}
-	readLines(t, filepath.Join(dir, "anchors.jsonl"), func(b []byte) {
-		var l oracleLine
-		if err := json.Unmarshal(b, &l); err != nil {
-			t.Fatal(err)
-		}
+	texttest.EachLine(t, filepath.Join(dir, "anchors.jsonl"), func(l oracleLine) {
 		row := rows[key{l.Run, l.ID}]
 		var cell []map[string]any
 		if err := json.Unmarshal([]byte(row.cells[l.Col]), &cell); err != nil || l.K >= len(cell) {
@@ -161,28 +120,6 @@ func oracle(t testing.TB) *oracleData {
 		t.Fatalf("%s holds no lines, stories or examples", dir)
 	}
 	return d
-}
-
-// overlap is intersection over union of two sets of code points.
-func overlap(a, b [][2]int) float64 {
-	in := map[int]int{}
-	for _, r := range a {
-		for i := r[0]; i < r[1]; i++ {
-			in[i] |= 1
-		}
-	}
-	for _, r := range b {
-		for i := r[0]; i < r[1]; i++ {
-			in[i] |= 2
-		}
-	}
-	both := 0
-	for _, v := range in {
-		if v == 3 {
-			both++
-		}
-	}
-	return float64(both) / float64(max(1, len(in)))
 }
 
 // table prints counts by oracle class (rows) and our class (columns).
@@ -215,7 +152,7 @@ func TestOracleAnchors(t *testing.T) {
 	near, nearBad := 0, 0
 	for _, l := range d.lines {
 		if l.quote == "" {
-			if l.genuine() {
+			if texttest.Genuine(l.Cls) {
 				t.Errorf("%s: genuine line has no quote", l)
 			}
 			continue
@@ -225,7 +162,7 @@ func TestOracleAnchors(t *testing.T) {
 			counts[l.Cls] = map[Class]int{}
 		}
 		counts[l.Cls][m.Class]++
-		if !l.genuine() {
+		if !texttest.Genuine(l.Cls) {
 			continue
 		}
 		genuine++
@@ -276,14 +213,14 @@ func TestOracleAnchors(t *testing.T) {
 				bad("normalised span differs")
 			}
 		case strings.HasPrefix(l.Cls, "c0"):
-			if m.Class != ClassPieces || overlap(spans, l.Spans) < 0.8 && l.Cls != "c0_elided_some_segments" {
+			if m.Class != ClassPieces || texttest.Overlap(spans, l.Spans) < 0.8 && l.Cls != "c0_elided_some_segments" {
 				bad("pieces differ")
 			}
 		case strings.HasPrefix(l.Cls, "c1"), strings.HasPrefix(l.Cls, "c2"):
 			near++
-			if !m.Class.Found() || overlap(spans, l.Spans) < 0.8 {
+			if !m.Class.Found() || texttest.Overlap(spans, l.Spans) < 0.8 {
 				nearBad++
-				t.Logf("%s (%s): overlap %.2f\n quote  %q\n oracle %v\n ours   %v %s %s %v", l, l.Cls, overlap(spans, l.Spans), l.quote, l.Spans, spans, m.Class, m.Why, m.Changes)
+				t.Logf("%s (%s): overlap %.2f\n quote  %q\n oracle %v\n ours   %v %s %s %v", l, l.Cls, texttest.Overlap(spans, l.Spans), l.quote, l.Spans, spans, m.Class, m.Why, m.Changes)
 			}
 		default:
 			if m.Class.Found() {

@@ -3,8 +3,6 @@
 package check
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,46 +14,17 @@ import (
 
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/internal/text/texttest"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
 // These tests hold real answers of real judges (oracles/constory of the shared
 // folder) against what this package makes of them.
 
-func oracleFolder(t testing.TB) string {
-	t.Helper()
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("RETCON_SHARED is not set; it names the folder with oracles/constory")
-	}
-	return filepath.Join(dir, "oracles", "constory")
-}
-
-func eachLine[T any](t testing.TB, path string, f func(T)) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc := bufio.NewScanner(bytes.NewReader(data))
-	sc.Buffer(nil, 1<<26)
-	for sc.Scan() {
-		var v T
-		if err := json.Unmarshal(sc.Bytes(), &v); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		f(v)
-	}
-}
-
 type oracleAnchor struct {
 	Run, Col, Field, Cls string
 	ID, K                int
 	Spans                [][2]int
-}
-
-func (a oracleAnchor) genuine() bool {
-	return a.Cls != "null" && a.Cls != "missing_key" && !strings.HasPrefix(a.Cls, "x_")
 }
 
 type storyKey struct {
@@ -72,12 +41,12 @@ type oracleRow struct {
 
 // oracleRun reads stories and rows of the shared runs.
 func oracleRun(t testing.TB) (stories map[storyKey]string, rows []oracleRow) {
-	dir := oracleFolder(t)
+	dir := texttest.Oracle(t)
 	stories = map[storyKey]string{}
 	files, _ := filepath.Glob(filepath.Join(dir, "data/stories/*.jsonl"))
 	for _, f := range files {
 		set := strings.TrimSuffix(filepath.Base(f), ".jsonl")
-		eachLine(t, f, func(g struct {
+		texttest.EachLine(t, f, func(g struct {
 			ID    int     `json:"id"`
 			Story *string `json:"generated_story"`
 		}) {
@@ -88,7 +57,7 @@ func oracleRun(t testing.TB) (stories map[storyKey]string, rows []oracleRow) {
 	}
 	files, _ = filepath.Glob(filepath.Join(dir, "data/judge/*.jsonl"))
 	for _, f := range files {
-		eachLine(t, f, func(r oracleRow) {
+		texttest.EachLine(t, f, func(r oracleRow) {
 			r.run = strings.TrimSuffix(filepath.Base(f), ".jsonl")
 			rows = append(rows, r)
 		})
@@ -101,7 +70,7 @@ func oracleRun(t testing.TB) (stories map[storyKey]string, rows []oracleRow) {
 
 func oracleExamples(t testing.TB) []string {
 	var examples []struct{ Text string }
-	data, err := os.ReadFile(filepath.Join(oracleFolder(t), "prompt_examples.json"))
+	data, err := os.ReadFile(filepath.Join(texttest.Oracle(t), "prompt_examples.json"))
 	if err == nil {
 		err = json.Unmarshal(data, &examples)
 	}
@@ -132,7 +101,7 @@ func column(name string) (schemas.Category, string) {
 func TestOracleFindings(t *testing.T) {
 	stories, rows := oracleRun(t)
 	anchors := map[string]oracleAnchor{}
-	eachLine(t, filepath.Join(oracleFolder(t), "anchors.jsonl"), func(a oracleAnchor) {
+	texttest.EachLine(t, filepath.Join(texttest.Oracle(t), "anchors.jsonl"), func(a oracleAnchor) {
 		anchors[fmt.Sprintf("%s %d %s %d %s", a.Run, a.ID, a.Col, a.K, a.Field)] = a
 	})
 	examples := text.NewEchoes(oracleExamples(t))
@@ -200,7 +169,7 @@ func TestOracleFindings(t *testing.T) {
 						class = "same passage"
 					}
 					counts[a.Cls][class]++
-					if !a.genuine() {
+					if !texttest.Genuine(a.Cls) {
 						if len(e.Spans) > 0 || f.Status == Anchored {
 							t.Errorf("%s/%d/%s[%d]: a copied example was not put aside: %q", row.run, row.ID, col, k, quote)
 						}
@@ -246,26 +215,13 @@ func TestOracleFindings(t *testing.T) {
 
 func abs(n int) int { return max(n, -n) }
 
-// shared is intersection over union of two sets of code points.
+// shared is how much of two sets of places is in both.
 func shared(a []schemas.Span, b [][2]int) float64 {
-	in := map[int]int{}
-	for _, r := range a {
-		for i := r.Start; i < r.End; i++ {
-			in[i] |= 1
-		}
+	var at [][2]int
+	for _, s := range a {
+		at = append(at, [2]int{s.Start, s.End})
 	}
-	for _, r := range b {
-		for i := r[0]; i < r[1]; i++ {
-			in[i] |= 2
-		}
-	}
-	both := 0
-	for _, v := range in {
-		if v == 3 {
-			both++
-		}
-	}
-	return float64(both) / float64(max(1, len(in)))
+	return texttest.Overlap(at, b)
 }
 
 func classTable(counts map[string]map[string]int) string {
@@ -364,7 +320,7 @@ func TestOracleRuns(t *testing.T) {
 // TestOracleParseCases reads the 26 answers of judge_parse_cases.json as a
 // judge's answer to one category.
 func TestOracleParseCases(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join(oracleFolder(t), "judge_parse_cases.json"))
+	raw, err := os.ReadFile(filepath.Join(texttest.Oracle(t), "judge_parse_cases.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

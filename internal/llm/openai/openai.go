@@ -278,8 +278,13 @@ func (e *Engine) Generate(ctx context.Context, req llm.Request) (llm.Answer, err
 	case errors.Is(err, errTooLarge):
 		return llm.Answer{}, &llm.CallError{Status: status, Code: "answer_too_large", Message: fmt.Sprintf("the answer is larger than %d bytes", e.cfg.MaxBody)}
 	case err != nil:
-		// Without the address, which may hold a key of its own.
-		return llm.Answer{}, &llm.CallError{Temporary: true, Message: e.scrub(fmt.Sprintf("%s: %v", e.host, err))}
+		// Without the address, which may hold a key of its own; a host that the
+		// system names already is named once.
+		msg := err.Error()
+		if !strings.Contains(msg, e.host) {
+			msg = e.host + ": " + msg
+		}
+		return llm.Answer{}, &llm.CallError{Temporary: true, Message: e.scrub(msg)}
 	}
 	raw = e.scrubBody(raw)
 	if status < 200 || status > 299 {
