@@ -136,6 +136,27 @@ type CheckAgreement struct {
 	Same int `json:"same"`
 }
 
+// AddPair counts two samples that were both judged, by their findings of the
+// category. Each of x is the same as one of y at most.
+func AddPair[T any](a *CheckAgreement, x, y []T, same func(T, T) bool) {
+	both, taken := 0, make([]bool, len(y))
+	for _, f := range x {
+		for k, g := range y {
+			if !taken[k] && same(f, g) {
+				taken[k] = true
+				both++
+				break
+			}
+		}
+	}
+	a.Pairs++
+	a.Both += both
+	a.Either += len(x) + len(y) - both
+	if (len(x) > 0) == (len(y) > 0) {
+		a.Same++
+	}
+}
+
 // Tasks of [Prompt] (ConStory-Bench, section 2.1 and appendix A.1).
 const (
 	TaskGeneration   = "generation"   // a minimal premise, the rest is free

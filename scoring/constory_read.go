@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -204,36 +205,12 @@ func quotedOf(raw json.RawMessage, present bool) Quoted {
 	if !present {
 		return Quoted{Missing: true}
 	}
-	t := strings.Join(quoteStrings(raw), " ... ")
+	t := strings.Join(text.QuoteField(raw, quoteFields, func(s string) bool { return s == "" }), " ... ")
 	return Quoted{Text: t, Null: strings.TrimSpace(t) == ""}
 }
 
-func quoteStrings(raw json.RawMessage) []string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		if s == "" {
-			return nil
-		}
-		return []string{s}
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) == nil {
-		var out []string
-		for _, l := range list {
-			out = append(out, quoteStrings(l)...)
-		}
-		return out
-	}
-	var obj map[string]json.RawMessage
-	if json.Unmarshal(raw, &obj) == nil {
-		for _, k := range []string{"exact_quote", "fact_quote", "quote", "text", "contradiction_pair"} {
-			if v, ok := obj[k]; ok {
-				return quoteStrings(v)
-			}
-		}
-	}
-	return nil
-}
+// quoteFields are where an object in place of a quote has its text.
+var quoteFields = []string{"exact_quote", "fact_quote", "quote", "text", "contradiction_pair"}
 
 // CheckCSV says how to read a CSV file of the reference.
 type CheckCSV struct {

@@ -40,24 +40,7 @@ func CompareSamples(rows []CheckRow) []schemas.CheckAgreement {
 				if !judged(rows[s].Status[cat]) || !judged(rows[u].Status[cat]) {
 					continue
 				}
-				x, y := findings[u][cat], findings[s][cat]
-				both := 0
-				used := make([]bool, len(y))
-				for _, f := range x {
-					for k, g := range y {
-						if !used[k] && sameFinding(f, g) {
-							used[k] = true
-							both++
-							break
-						}
-					}
-				}
-				a.Pairs++
-				a.Both += both
-				a.Either += len(x) + len(y) - both
-				if (len(x) > 0) == (len(y) > 0) {
-					a.Same++
-				}
+				schemas.AddPair(a, findings[u][cat], findings[s][cat], sameFinding)
 			}
 		}
 	}

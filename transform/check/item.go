@@ -5,9 +5,11 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -30,6 +32,8 @@ type Item struct {
 var (
 	factFields   = []string{"fact_quote", "exact_quote", "quote"}
 	contraFields = []string{"contradiction_pair", "contradiction_quote", "contradicting_quote"}
+	// quoteFields are where an object in place of a quote has its text.
+	quoteFields = slices.Concat([]string{"text", "passage", "sentence"}, factFields, contraFields)
 )
 
 // kinds are names for subtypes that answers use in error_category beside the
@@ -153,40 +157,7 @@ func ReadItem(raw json.RawMessage) (Item, error) {
 }
 
 // pieces reads a quote field: text, a list of texts or objects, or nothing.
-func pieces(raw json.RawMessage) []string {
-	if len(raw) == 0 {
-		return nil
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		if nothing(s) {
-			return nil
-		}
-		return []string{s}
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) == nil {
-		var out []string
-		for _, l := range list {
-			out = append(out, pieces(l)...)
-		}
-		return out
-	}
-	var obj map[string]json.RawMessage
-	if json.Unmarshal(raw, &obj) == nil {
-		for _, k := range append(append([]string{"text", "passage", "sentence"}, factFields...), contraFields...) {
-			if p := pieces(obj[k]); p != nil {
-				return p
-			}
-		}
-		return nil
-	}
-	var n json.Number
-	if json.Unmarshal(raw, &n) == nil && n != "" {
-		return []string{n.String()}
-	}
-	return nil
-}
+func pieces(raw json.RawMessage) []string { return text.QuoteField(raw, quoteFields, nothing) }
 
 // nothing reports whether a field says that there is no quote. The word alone
 // counts: a sentence that says more is looked for in the story.

@@ -147,23 +147,7 @@ func agree(category string, runs [][]schemas.Finding, judged func(sample int, ca
 			if !judged(i, category) || !judged(j, category) {
 				continue
 			}
-			x, y := of(i), of(j)
-			both, taken := 0, make([]bool, len(y))
-			for _, f := range x {
-				for k, g := range y {
-					if !taken[k] && SamePair(f, g) {
-						taken[k] = true
-						both++
-						break
-					}
-				}
-			}
-			a.Pairs++
-			a.Both += both
-			a.Either += len(x) + len(y) - both
-			if (len(x) > 0) == (len(y) > 0) {
-				a.Same++
-			}
+			schemas.AddPair(&a, of(i), of(j), SamePair)
 		}
 	}
 	return a
