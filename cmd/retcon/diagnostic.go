@@ -19,6 +19,7 @@ import (
 	"github.com/retcon-bench/retcon/internal/llm/batch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/report"
+	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform"
 	"github.com/retcon-bench/retcon/transform/diagnostic"
@@ -303,13 +304,31 @@ func taleOf(row tableRow) (tale, error) {
 			t.Story = schemas.Story{StoryID: g.GeneratedID, GroupID: cmp.Or(g.GroupID, g.GeneratedID), TextHash: g.TextHash, Kind: schemas.KindStory,
 				Language: g.Language, Words: g.Words, Text: *g.GeneratedStory, Source: g.Source, Provenance: g.Provenance}
 		}
-		return t, nil
+		return t, t.complete(row.where)
 	}
 	t := tale{writer: "human"}
 	if err := schemas.ParseLine(row.json, &t.Story); err != nil {
 		return t, inputError(row.where, err)
 	}
-	return t, nil
+	return t, t.complete(row.where)
+}
+
+// complete fills what a row written by hand leaves out: the text is then
+// cleaned as ingest does it, so that the checker reads the same.
+func (t *tale) complete(where string) error {
+	switch {
+	case t.Text == "":
+		return nil
+	case t.StoryID == "":
+		return inputError(where, errors.New("a story without story_id"))
+	case t.TextHash == "":
+		t.Text = text.Trim(text.Freeze(t.Text))
+		t.TextHash, t.Words = schemas.HashText(t.Text), text.Words(t.Text)
+	case t.TextHash != schemas.HashText(t.Text):
+		return inputError(where, fmt.Errorf("story %s: text_hash is not its text's; leave the field out where the text was changed", t.StoryID))
+	}
+	t.GroupID = cmp.Or(t.GroupID, t.StoryID)
+	return nil
 }
 
 func (cmd *diagnosticCmd) workDir() string {
