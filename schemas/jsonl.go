@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -57,6 +58,8 @@ func JSONFault(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case err == io.EOF: // bare: the decoder's, of nothing but white space
+		return errors.New("there is no JSON here")
 	case errors.As(err, &t):
 		return fmt.Errorf("%s is a JSON %s, want %s", cmp.Or(t.Field, "this"), t.Value, jsonKind(t.Type))
 	}

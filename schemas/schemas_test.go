@@ -336,6 +336,7 @@ func TestJSONFault(t *testing.T) {
 		`{"n":1.5}`:                 "n is a JSON number 1.5, want a whole number",
 		`{"m":1}`:                   `unknown field "m"`,
 		`{"n":1`:                    "unexpected EOF",
+		` `:                         "there is no JSON here",
 		`{"n":1}`:                   "",
 	} {
 		got := ""

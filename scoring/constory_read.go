@@ -260,8 +260,11 @@ func (o CheckCSV) storyColumn(header []string) (string, error) {
 	if len(like) == 1 {
 		return like[0], nil
 	}
-	return "", fmt.Errorf("cannot tell which column is the story (candidates: %s); name it. The columns are %s",
-		strings.Join(like, ", "), strings.Join(header, ", "))
+	candidates := ""
+	if len(like) > 0 {
+		candidates = " (candidates: " + strings.Join(like, ", ") + ")"
+	}
+	return "", fmt.Errorf("cannot tell which column is the story%s; name it. The columns are %s", candidates, strings.Join(header, ", "))
 }
 
 // StoryColumn returns the column of a table that holds its stories: name, or
@@ -319,6 +322,11 @@ func OpenCheckCSV(r io.Reader) (*CheckTable, error) {
 				return
 			}
 			for i := range rec {
+				if !utf8.ValidString(rec[i]) {
+					line, _ := cr.FieldPos(i)
+					yield(nil, fmt.Errorf("judge's table: line %d, column %s: not UTF-8", line, t.Columns[i]))
+					return
+				}
 				if row[i] = nil; rec[i] != "" {
 					row[i] = &rec[i]
 				}
@@ -456,6 +464,9 @@ func checkLines(r io.Reader, f func(n int, line []byte) error) error {
 			if n == 1 {
 				t = bytes.TrimPrefix(t, []byte("\xef\xbb\xbf"))
 			}
+			if !utf8.Valid(t) {
+				return fmt.Errorf("line %d: not UTF-8", n)
+			}
 			if err := f(n, t); err != nil {
 				return err
 			}
@@ -483,6 +494,9 @@ func OpenStorySet(r io.ReaderAt, size int64) (*StorySet, error) {
 	for n := 1; ; n++ {
 		line, err := br.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
+			if !utf8.Valid(line) {
+				return nil, fmt.Errorf("stories, line %d: not UTF-8", n)
+			}
 			var rec struct {
 				ID json.RawMessage `json:"id"`
 			}

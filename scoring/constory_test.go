@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"runtime"
 	"strings"
@@ -584,5 +585,38 @@ func BenchmarkCheckRun10k(b *testing.B) {
 		runtime.ReadMemStats(&m)
 		b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-heap")
 		runtime.KeepAlive(run)
+	}
+}
+
+// TestCheckUTF8 reads runs and stories that are not UTF-8: JSON would have a mark
+// in place of what was there, and nobody would find the quote again.
+func TestCheckUTF8(t *testing.T) {
+	run := `{"id":1,"evaluation_status":"completed","judge_model":"j","cells":{}}` + "\n"
+	table := "id,generated_story,timeline_plot_absolute_time_contradictions\n1,Once.,[]\n"
+	story := `{"id":1,"generated_story":"Once."}` + "\n"
+	none := func(string) (CheckStory, bool, error) { return CheckStory{}, true, nil }
+	last := func(rows iter.Seq2[CheckRow, error]) (err error) {
+		for _, err = range rows {
+		}
+		return err
+	}
+	stories := func(s string) error {
+		_, err := OpenStorySet(strings.NewReader(s), int64(len(s)))
+		return err
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{last(ReadCheckJSONL(strings.NewReader(run), none)), ""},
+		{last(ReadCheckJSONL(strings.NewReader(run+strings.Replace(run, "j", "\xff", 1)), none)), "line 2: not UTF-8"},
+		{last(ReadCheckCSV(strings.NewReader(table), CheckCSV{})), ""},
+		{last(ReadCheckCSV(strings.NewReader(table+"2,M\xe4dchen,[]\n"), CheckCSV{})), "line 3, column generated_story: not UTF-8"},
+		{stories(story), ""},
+		{stories(story + strings.Replace(story, "O", "\xd6", 1)), "line 2: not UTF-8"},
+	} {
+		if (c.err == nil) != (c.want == "") || c.err != nil && !strings.HasSuffix(c.err.Error(), c.want) {
+			t.Errorf("%v, want %q", c.err, c.want)
+		}
 	}
 }

@@ -201,6 +201,9 @@ func readSheet(r io.Reader, name string, ids, needed []string, f func(cell func(
 	}
 	cr.FieldsPerRecord = -1
 	columns, err := cr.Read()
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the file is empty")
+	}
 	if err != nil {
 		return fmt.Errorf("%s: no heading: %w", cmpName(name), err)
 	}

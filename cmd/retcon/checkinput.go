@@ -111,7 +111,7 @@ func releaseStories(dir string) ([]string, error) {
 		}
 	}
 	if len(names) > 1 {
-		return nil, withHint(exitInput, "name one: retcon check "+filepath.Join(dir, "data", names[0]),
+		return nil, withHint(exitInput, "name one: "+filepath.Join(dir, "data", names[0]),
 			inputError(dir, fmt.Errorf("a release with several configs of stories: %s", strings.Join(names, ", "))))
 	}
 	return files, nil

@@ -316,9 +316,9 @@ func (cmd *detectCmd) pairScorer(e *env) (s detect.PairScorer, closeIt func() er
 		}
 		return detect.KeepPairs(server, earlier, kept), kept.Close, nil
 	}
-	f, err := os.Open(cmd.Pairs)
+	f, err := openInput(cmd.Pairs)
 	if err != nil {
-		return nil, nil, &fetch.Error{Op: "open scores of pairs", Name: cmd.Pairs, Kind: fetch.Input, Err: err}
+		return nil, nil, err
 	}
 	defer f.Close()
 	scores, err := detect.ReadPairScores(f, cmd.Pairs, cmp.Or(cmd.PairModel, "scores from a file"))

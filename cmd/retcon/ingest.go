@@ -128,7 +128,7 @@ func (c *chain) ingestCorpus(ctx context.Context, corpus corpusIn, out *pipeline
 	}
 	if read == 0 {
 		return &fetch.Error{Op: "ingest", Name: corpus.root, Kind: fetch.Input,
-			Err: fmt.Errorf("no story found; formats it could have: %v", corpus.Formats)}
+			Err: fmt.Errorf("no story found; formats it could have: %s", strings.Join(corpus.Formats, "; "))}
 	}
 	return nil
 }

@@ -67,11 +67,18 @@ func TestOddRows(t *testing.T) {
 		{"a.csv", "story_id,text,text\na,Once.,Twice.\n", `a.csv:1: column "text" stands twice`},
 		{"a.csv", ",,story_id,text\n0,0,a,Once.\n", ""},
 		{"a.csv", "", "the file is empty"},
+		{"a.tsv", "story_id\ttext\na\tOnce, there.\n", ""},
+		{"a.csv", "story_id,text\na,M\xe4dchen\n", "read DIR/a.csv: line 2: row 2: invalid UTF-8"},
+		{"a.jsonl", "{\"story_id\":\"a\",\"text\":\"M\xe4dchen\"}", "read DIR/a.jsonl: line 1: row 1: invalid UTF-8"},
+		{"a.json", "[{\"story_id\":\"a\",\"text\":\"Once.\"},\n", "read DIR/a.json: line 2: data ends too early"},
+		{"a.jsonl", "[{", "read DIR/a.jsonl: line 1: row 1: data ends too early"},
 	} {
-		path := filepath.Join(t.TempDir(), c.name)
+		dir := t.TempDir()
+		path := filepath.Join(dir, c.name)
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		c.want = strings.ReplaceAll(c.want, "DIR/", dir+string(filepath.Separator)) // named once
 		var err error
 		for row, rowErr := range tableRows(path) {
 			if err = rowErr; err == nil {

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/retcon-bench/retcon/datasets"
-	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/schemas"
@@ -106,9 +104,9 @@ func readSheets[T any](e *env, f sheetFlags, read func(r io.Reader, name, annota
 			return usagef("%s and %s are sheets of the same person, %s", before, name, who)
 		}
 		seen[who] = name
-		file, err := os.Open(name)
+		file, err := openInput(name)
 		if err != nil {
-			return &fetch.Error{Op: "open sheet", Name: name, Kind: fetch.Input, Err: err}
+			return err
 		}
 		records, err := read(file, name, who)
 		file.Close()

@@ -19,7 +19,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/internal/review"
@@ -203,9 +202,9 @@ func (cmd *reviewImportCmd) Run(e *env) error {
 func readVotes(e *env, files []string) ([]schemas.Vote, error) {
 	var votes []schemas.Vote
 	for _, name := range files {
-		f, err := os.Open(name)
+		f, err := openInput(name)
 		if err != nil {
-			return nil, &fetch.Error{Op: "open", Name: name, Kind: fetch.Input, Err: err}
+			return nil, err
 		}
 		got, format, err := readVotesFile(e, name, f)
 		f.Close()

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/retcon-bench/retcon/datasets"
-	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/scoring"
@@ -174,9 +172,9 @@ func readPredictions(opt scoring.ReadOptions) iter.Seq2[schemas.Prediction, erro
 		return datasets.ReadPredictions(name, opt)
 	}
 	return func(yield func(schemas.Prediction, error) bool) {
-		f, err := os.Open(name)
+		f, err := openInput(name)
 		if err != nil {
-			yield(schemas.Prediction{}, &fetch.Error{Op: "open predictions", Name: name, Kind: fetch.Input, Err: err})
+			yield(schemas.Prediction{}, err)
 			return
 		}
 		defer f.Close()

@@ -175,7 +175,7 @@ func csvRows(file fetch.File, name string, comma byte) iter.Seq2[tableRow, error
 		}
 		defer f.Close()
 		var header []string
-		for row, err := range fetch.CSV(f, fetch.RowOptions{Comma: comma}) {
+		for row, err := range fetch.CSV(f, fetch.RowOptions{Name: name, Comma: comma}) {
 			if err != nil {
 				yield(tableRow{}, inputError(name, err))
 				return
@@ -226,7 +226,7 @@ func jsonRows(file fetch.File, name string) iter.Seq2[tableRow, error] {
 			return
 		}
 		defer f.Close()
-		for row, err := range fetch.JSONRows(f, fetch.RowOptions{}) {
+		for row, err := range fetch.JSONRows(f, fetch.RowOptions{Name: name}) {
 			if err != nil {
 				yield(tableRow{}, inputError(name, err))
 				return
@@ -267,6 +267,10 @@ func openInput(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, &fetch.Error{Op: "open", Name: path, Kind: fetch.Input, Err: err}
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, inputError(path, errors.New("a file is wanted here, this is a folder"))
 	}
 	return f, nil
 }

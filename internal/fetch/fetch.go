@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 )
 
@@ -77,8 +78,11 @@ func (e *Error) Error() string {
 			return cause
 		}
 	case *fs.PathError:
-		if in.Path == e.Name {
+		switch rest, ok := strings.CutPrefix(in.Path, e.Name); {
+		case ok && rest == "":
 			cause = in.Err.Error()
+		case ok && os.IsPathSeparator(rest[0]):
+			cause = rest[1:] + ": " + in.Err.Error()
 		}
 	case *RowError:
 		cause = strings.TrimPrefix(cause, e.Name+": ")
