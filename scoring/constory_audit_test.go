@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/retcon-bench/retcon/internal/text/texttest"
 )
 
 // TestOracleAudit finds at least what the notes on the paper name.
 func TestOracleAudit(t *testing.T) {
-	f, err := os.Open(filepath.Join(oracleFolder(t), "published_tables_all.json"))
+	f, err := os.Open(filepath.Join(texttest.Oracle(t), "published_tables_all.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestOracleAudit(t *testing.T) {
 // not there.
 func TestOracleAuditNumbers(t *testing.T) {
 	read := func(name string) []PublishedTable {
-		f, err := os.Open(filepath.Join(oracleFolder(t), name))
+		f, err := os.Open(filepath.Join(texttest.Oracle(t), name))
 		if err != nil {
 			t.Fatal(err)
 		}

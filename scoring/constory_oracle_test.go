@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/internal/text/texttest"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -25,18 +26,9 @@ import (
 // categories is not that of schemas.Categories.
 var oracleOrder = []string{"timeline_plot", "characterization", "factual_detail", "narrative_style", "world_building"}
 
-func oracleFolder(t testing.TB) string {
-	t.Helper()
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("set RETCON_SHARED to the folder with oracles/constory to compare with the reference's values")
-	}
-	return filepath.Join(dir, "oracles", "constory")
-}
-
 func readOracle(t testing.TB, name string, v any) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(oracleFolder(t), name))
+	b, err := os.ReadFile(filepath.Join(texttest.Oracle(t), name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,21 +40,7 @@ func readOracle(t testing.TB, name string, v any) {
 // oracleLines decodes a JSONL file.
 func oracleLines[T any](t testing.TB, name string) (out []T) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(oracleFolder(t), name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := checkLines(f, func(_ int, line []byte) error {
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			return err
-		}
-		out = append(out, v)
-		return nil
-	}); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	texttest.EachLine(t, filepath.Join(texttest.Oracle(t), name), func(v T) { out = append(out, v) })
 	return out
 }
 
@@ -103,7 +81,7 @@ func (g givenSpans) Locate(column string, k int, pair bool, q *Quoted) {
 // our anchoring.
 func oracleRuns(t testing.TB, ours bool) map[string]CheckRun {
 	t.Helper()
-	dir := oracleFolder(t)
+	dir := texttest.Oracle(t)
 	byRun := map[string]map[string]oracleAnchor{}
 	for _, a := range oracleLines[oracleAnchor](t, "anchors.jsonl") {
 		if byRun[a.Run] == nil {
@@ -666,7 +644,7 @@ func TestOracleCSV(t *testing.T) {
 	runs := oracleRuns(t, true)
 	var ced map[string]struct{ Source string }
 	readOracle(t, "ced.json", &ced)
-	files, err := filepath.Glob(filepath.Join(oracleFolder(t), "data", "csv", "*"))
+	files, err := filepath.Glob(filepath.Join(texttest.Oracle(t), "data", "csv", "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no CSV files", err)
 	}
