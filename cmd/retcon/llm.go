@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -136,8 +137,17 @@ func (cmd *llmImportCmd) Run(e *env) error {
 		return err
 	}
 	defer s.Close()
+	for _, f := range cmd.Files {
+		if info, err := os.Stat(f); err == nil && info.IsDir() {
+			return inputError(f, errFolder)
+		}
+	}
 	rep, err := batch.Import(e.ctx, s, cmd.Files...)
 	fmt.Fprint(e.stdout, rep)
+	var files *batch.FilesError
+	if errors.As(err, &files) {
+		return withHint(exitInput, "", err)
+	}
 	return err
 }
 

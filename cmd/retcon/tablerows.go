@@ -263,6 +263,9 @@ func kindOf(v any) string {
 	return "a number"
 }
 
+var errFolder = errors.New("a file is wanted here, this is a folder")
+
+// openInput opens a file that somebody named.
 func openInput(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -270,7 +273,7 @@ func openInput(path string) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		return nil, inputError(path, errors.New("a file is wanted here, this is a folder"))
+		return nil, inputError(path, errFolder)
 	}
 	return f, nil
 }

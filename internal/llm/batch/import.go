@@ -261,6 +261,11 @@ func (im *importer) line(ctx context.Context, where string, text []byte, whole b
 		if !whole {
 			im.rep.Cut = append(im.rep.Cut, where) // C47
 		} else {
+			var typ *json.UnmarshalTypeError
+			if errors.As(err, &typ) {
+				im.broken(where, fmt.Sprintf("%s is a JSON %s, which it should not be", cmp.Or(typ.Field, "the line"), typ.Value))
+				return
+			}
 			im.broken(where, "no JSON")
 		}
 		return
@@ -400,6 +405,11 @@ func (im *importer) finish(ctx context.Context) error {
 	return im.failure()
 }
 
+// FilesError says why files hold no answer of this workspace.
+type FilesError struct{ Why string }
+
+func (e *FilesError) Error() string { return e.Why }
+
 // verdict is the error of an import of which nothing came to good.
 func (im *importer) verdict() error {
 	if im.setting != nil {
@@ -412,15 +422,15 @@ func (im *importer) verdict() error {
 		return llm.Stop(llm.StopSetting, fmt.Errorf("%d of %d requests failed, most of them with: %s", im.failed, im.total, byCount(im.messages)[0]))
 	}
 	if len(im.jobs) > 0 {
-		return errors.New(strings.Join(im.jobs, "; "))
+		return &FilesError{strings.Join(im.jobs, "; ")}
 	}
 	switch {
 	case im.rep.NBroken > 0:
-		return fmt.Errorf("no line can be read as a batch answer: %s", im.rep.Broken[0])
+		return &FilesError{"no line can be read as a batch answer: " + im.rep.Broken[0]}
 	case im.rep.Unknown > 0:
-		return fmt.Errorf("none of the %d lines answers a request of this workspace: run the command that asks first, and import into the same workspace", im.rep.Unknown)
+		return &FilesError{fmt.Sprintf("none of the %d lines answers a request of this workspace: run the command that asks first, and import into the same workspace", im.rep.Unknown)}
 	case im.rep.Lines == 0:
-		return errors.New("the files hold no answers")
+		return &FilesError{"the files hold no answers"}
 	}
 	return nil
 }
