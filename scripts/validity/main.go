@@ -238,15 +238,19 @@ func stories(d schemas.Draft) []story {
 		}
 		if at >= 0 {
 			e := d.Resolved.Edits[at]
-			added := 0
+			added, behind := 0, 0
 			for k, b := range s.v.Sentences {
 				if b.Start < e.End && e.Start < b.End {
 					s.marks[k] = "R"
-					added++
+					added, behind = added+1, k+1
 				}
 			}
 			for _, g := range d.Contradicted {
-				s.marks[g.Sentence] = "C"
+				if k := g.Sentence; k+added < behind {
+					s.marks[k] = "C"
+				} else {
+					s.marks[k+added] = "C"
+				}
 			}
 			for _, g := range d.Errors {
 				s.marks[g.Sentence+added] = "E"

@@ -18,7 +18,7 @@ import (
 )
 
 // resolveVersion covers the rules that answer this stage offline.
-var resolveVersion = "6+" + offline.Version()
+var resolveVersion = "7+" + offline.Version()
 
 // resolve asks for context that explains the error away.
 func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
@@ -26,7 +26,7 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 		Name: "resolve", Version: resolveVersion, Requires: []string{"judge"},
 		Templates: []*llm.Template{resolveCall.Template, resolvedCall.Template},
 		Doc: "asks for one or two sentences that tell how and when the fact changed, and for the sentence they stand behind; " +
-			"they must stand in narration, behind the last contradicted sentence and before the first changed one. Then the judge must say that the error is gone.\n\n" +
+			"they must stand in narration, behind the last contradicted sentence and before the first changed one; where rules say what somebody is always called, it is the first contradicted one. Then the judge must say that the error is gone.\n\n" +
 			"The plot hole stays, whatever becomes of its resolved story.\n\n" +
 			"Reasons, for the variant: no_bridge, bridge_place, bridge_in_speech, bridge_empty, still_an_error, resolved_tell_tale, source_broken (of a fact of the rules), and the classes of unreadable answers.",
 		Run: part(func(ctx context.Context, pass *transform.Pass, d *schemas.Draft) error {
@@ -38,7 +38,7 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 			in.Marked = markSentences(d.Patched, changed(d.Patched))
 			var v *schemas.Variant
 			res, err := ask(ctx, pass, resolveCall, in, readTries, func(c bridging) (err error) {
-				v, err = m.bridge(d, c)
+				v, err = m.bridge(d, c, pass.Engine() == "rules")
 				return err
 			})
 			switch {
@@ -68,8 +68,11 @@ func (m *maker) resolve() transform.Step[schemas.Draft, schemas.Draft] {
 // bridging is a read answer: what to put in, and behind which sentence.
 type bridging struct{ after, words string }
 
-// bridge makes the resolved story.
-func (m *maker) bridge(d *schemas.Draft, c bridging) (*schemas.Variant, error) {
+// bridge makes the resolved story. The explanation stands behind the last
+// contradicted sentence, which would undo a change told before it; one that
+// tells what has been so all the time, as rules do (always), may stand among
+// them.
+func (m *maker) bridge(d *schemas.Draft, c bridging, always bool) (*schemas.Variant, error) {
 	if letters(c.words) == "" {
 		return nil, transform.Drop("bridge_empty", "nothing was put in")
 	}
@@ -78,7 +81,7 @@ func (m *maker) bridge(d *schemas.Draft, c bridging) (*schemas.Variant, error) {
 	first := changed(d.Patched)[0]
 	last := -1
 	for _, g := range d.Contradicted {
-		if g.Sentence < first {
+		if g.Sentence < first && (last < 0 || !always) {
 			last = g.Sentence
 		}
 	}

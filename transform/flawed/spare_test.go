@@ -143,7 +143,7 @@ func TestResolveStaysBeforeEveryChange(t *testing.T) {
 	d.Errors = []schemas.GoldSentence{{Sentence: 5}}                      // sentence 2 is changed, and no vote cites it
 	m := &maker{cfg: cfgOfTest()}
 	for after, want := range map[string]string{"The bell was brass.": "", "“It hung in the tower.” (there is room)": "", "The boy rang the wooden bell.": "bridge_place", "He slept.": "bridge_place", "He woke up late.": "bridge_place"} {
-		got, err := m.bridge(&d, bridging{after: after, words: "It was melted down, and a wooden one was hung."})
+		got, err := m.bridge(&d, bridging{after: after, words: "It was melted down, and a wooden one was hung."}, false)
 		var drop *transform.DropError
 		if errors.As(err, &drop) {
 			if drop.Reason != want {

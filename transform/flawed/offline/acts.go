@@ -104,7 +104,7 @@ func (st *Story) paragraphStarts() (lines, all []int) {
 	return lines, all
 }
 
-func abs(f float64) float64 {
+func abs[N int | float64](f N) N {
 	if f < 0 {
 		return -f
 	}
@@ -119,40 +119,44 @@ func (st *Story) Flips(people []Person) []*Flip {
 	out = append(out, st.counts()...)
 	out = append(out, st.times()...)
 	out = append(out, st.nouns()...)
-	// Names are easy, for makers and for readers: one a story is enough.
-	if f := st.pick(st.names(people)); f != nil {
-		out = append(out, f)
-	}
-	return out
+	// Names are easy, for makers and for readers: one a story is enough, two
+	// where both can be explained away.
+	return append(out, st.pick(st.names(people))...)
 }
 
-// pick chooses a rename: one that fits somewhere and can be explained away,
-// else one that fits, else any.
-func (st *Story) pick(renames []*Flip) *Flip {
-	var first *Flip
+// pick chooses a story's renames: at most two that fit somewhere and can be
+// explained away, else one that fits, else any.
+func (st *Story) pick(renames []*Flip) []*Flip {
 	if len(renames) == 0 {
 		return nil
 	}
 	_, starts := st.paragraphStarts()
 	from := st.draw(len(renames), "renames")
+	var explained, first []*Flip
 	for k := range renames {
 		f := renames[(from+k)%len(renames)]
 		for _, s := range starts {
 			p := float64(st.first[s]) / float64(len(st.toks))
-			if at := st.Sents[s].Start; p >= earliest && p <= latest && st.Fits(f, at) {
-				if _, _, ok := st.Bridge(f, at); ok {
-					return f
-				}
-				if first == nil {
-					first = f
-				}
+			at := st.Sents[s].Start
+			if p < earliest || p > latest || !st.Fits(f, at) {
+				continue
+			}
+			if len(first) == 0 {
+				first = []*Flip{f}
+			}
+			if _, _, ok := st.Bridge(f, at); ok {
+				explained = append(explained, f)
+				break
 			}
 		}
 	}
-	if first == nil {
-		first = renames[from]
+	switch {
+	case len(explained) > 0:
+		return explained[:min(len(explained), 2)]
+	case len(first) > 0:
+		return first
 	}
-	return first
+	return renames[from : from+1]
 }
 
 // earliest and latest are shares of the words between which act 2 starts.

@@ -143,7 +143,7 @@ func (st *Story) attribute(class string, h head, ms []mention, least int) *Flip 
 	}
 	var to string
 	for _, v := range st.shuffled(lineOf(h.category, class, old), class, h.one, old) {
-		if v == canonical(old) || st.has(v) || st.hasForms(v) || near(v, canonical(old)) {
+		if v == canonical(old) || figurative[v] || st.has(v) || st.hasForms(v) || near(v, canonical(old)) {
 			continue
 		}
 		to = v
@@ -188,6 +188,9 @@ func (st *Story) attribute(class string, h head, ms []mention, least int) *Flip 
 	}
 	return f
 }
+
+// figurative are materials that may be said of another: a leaden chain is heavy.
+var figurative = set("leaden")
 
 var rods = set("rod wand staff stick")
 

@@ -25,15 +25,24 @@ const (
 // before byte act2 and the first flip. It is an aside of the narrator (the
 // goblet was golden only to look at), which asks for no time and nobody who
 // acts, or it tells how and when the thing changed, at the end of a scene. ok is
-// false when the rules know no such place, or no such way.
+// false when the rules know no such place, or no such way. An aside about what
+// somebody is called may stand among the statements, at best where the name is
+// brought in.
 func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 	ev, sup := f.Evidence(act2), f.Supports(act2)
-	if len(ev) == 0 || len(sup) == 0 || f.Class == "name" && st.titled(f) || f.Class == "duration" && (st.andADay(f) || st.countdown()) {
+	if len(ev) == 0 || len(sup) == 0 || f.Class == "name" && (st.titled(f) || st.calledAlways(f)) || f.Class == "duration" && (st.andADay(f) || st.countdown()) {
 		return 0, "", false
 	}
 	from, to := ev[len(ev)-1], sup[0]
 	if t := st.template(f, aside); t != "" {
-		if at := st.asideBehind(f, from, to); at >= 0 && (f.Class != "duration" || !st.nearlyOver(f, at+1)) {
+		at := -1
+		if f.Class == "name" || f.Class == "role" {
+			// What somebody has always been called may be told wherever he is on stage.
+			at = st.calledAside(f, st.firstTold(f), to)
+		} else {
+			at = st.asideBehind(f, from, to)
+		}
+		if at >= 0 && (f.Class != "duration" || !st.nearlyOver(f, at+1)) {
 			return at, st.fill(t, f, aside, ""), true
 		}
 	}
@@ -58,37 +67,122 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 	return at, st.fill(t, f, best, st.Sents[at+1].Of(st.Text)), true
 }
 
-// asideBehind returns the sentence behind which the narrator may turn aside to
-// the thing, -1 when there is none: the thing has just been spoken of, or is
-// next, and what follows starts afresh.
+// calledAside returns the sentence from first on, before to, behind which the
+// narrator may say what else somebody is called; -1 when there is none. It is
+// where the name is brought in, or where a scene ends in which it was spoken of
+// and the next one opens with a time of its own. Elsewhere such a remark breaks
+// into what is going on.
+func (st *Story) calledAside(f *Flip, first, to int) int {
+	next := f.Changes[slices.IndexFunc(f.Changes, func(c Change) bool { return c.Sent == to })]
+	best, at := 2, -1
+	for i := max(first, 0); first >= 0 && i < to; i++ {
+		if !st.proseBehind(i) || !st.past(i) || st.sentHas(i, haste) || st.opensWith(i+1, haste) {
+			continue
+		}
+		if portrait := i < 3 && st.bringsIn(f, i) && st.onlyOne(f, i) && st.goesOn(f, i+1); !portrait && !st.startsAfresh(i+1, f, i) {
+			continue
+		}
+		far := len(st.Sents)
+		switch {
+		case st.bringsIn(f, i) && !st.quoted(i):
+			far = -1
+		case i+1 == to && st.tokenAt(next.Start) <= st.first[to]+1 && !st.quoted(i) && (strings.Contains(st.gap(i), "\n") || !st.acts(f, i)):
+			far = 0 // the new name opens the next scene
+		case st.opensScene(i+1) && (!st.quoted(i) || strings.Contains(st.gap(i), "\n")):
+			for _, c := range f.Changes {
+				if c.Sent <= i || c.Sent == i+1 && st.tokenAt(c.Start) < st.first[i+1]+6 {
+					far = min(far, abs(i-c.Sent))
+				}
+			}
+		}
+		if far < best {
+			best, at = far, i
+		}
+	}
+	return at
+}
+
+// goesOn reports that sentence i goes on about the bearer of a name: he was.
+func (st *Story) goesOn(f *Flip, i int) bool {
+	w := st.wordsIn(i)
+	return len(w) > 3 && (f.gender == "m" && (w[0].w == "he" || w[0].w == "his") || f.gender == "f" && (w[0].w == "she" || w[0].w == "her"))
+}
+
+// onlyOne reports that sentence i speaks of nobody of the gender of a name's
+// bearer beside him.
+func (st *Story) onlyOne(f *Flip, i int) bool {
+	same := men
+	if f.gender == "f" {
+		same = women
+	}
+	n := 0
+	for k := st.first[i]; k < st.first[i+1]; k++ {
+		switch t := st.toks[k]; {
+		case t.upper && !t.head && t.w != fold(f.Old) && t.w != "i":
+			return false
+		case same[strings.TrimSuffix(t.w, "'s")]:
+			n++ // a cook named Gretel is one, a girl and her mother are two
+		}
+	}
+	return n <= 1
+}
+
+var (
+	men   = set("man men boy boys lad lads youth son sons brother brothers husband father grandfather uncle king prince fellow peasant merchant knight soldier fisherman farmer shepherd master lord giant dwarf cook servant miller tailor smith neighbour thief stranger nephew")
+	women = set("woman women girl girls maiden maid maids lass daughter daughters sister sisters wife mother grandmother aunt queen princess lady ladies mistress widow witch fairy cook servant neighbour stranger stepmother niece nurse")
+)
+
+// acts reports that the bearer of a name is, or may be, busy in sentence i.
+func (st *Story) acts(f *Flip, i int) bool {
+	return slices.ContainsFunc(st.wordsIn(i), func(t token) bool {
+		return t.w == fold(f.Old) || f.gender != "f" && males[t.w] || f.gender != "m" && females[t.w] || t.w == "it"
+	})
+}
+
+// opensScene reports a sentence that opens with a time that leans on nothing
+// before it: one day, some years afterwards; not the following evening.
+func (st *Story) opensScene(i int) bool {
+	p := st.pauseAt(i)
+	w := st.wordsIn(i)
+	if len(w) < 4 || slices.ContainsFunc(w[:4], func(t token) bool { return following[t.w] }) {
+		return false
+	}
+	first, second := w[0].w, w[1].w
+	switch {
+	case p == someTime || p == longTime, first == "every":
+		return true
+	case first == "now" && second == "there", first == "there" && (second == "was" || second == "lived"):
+		return true // somebody else comes in
+	case first == "on" || first == "in" || first == "at":
+		return scenic[second] || second == "the" && scenic[w[2].w]
+	}
+	return false
+}
+
+// scenic are times that lean on no other: on Sunday, in the spring.
+var scenic = set("sunday monday tuesday wednesday thursday friday saturday sundays christmas easter midsummer spring summer autumn winter")
+
+var following = set("following same this that these those such second third after afterwards later soon shortly long while by")
+
+// asideBehind returns the sentence from from on, before to, behind which the
+// narrator may turn aside to the thing, -1 when there is none: the thing has
+// just been spoken of, or is next, and what follows starts afresh.
 func (st *Story) asideBehind(f *Flip, from, to int) int {
 	best, at := 2, -1
-	last := from
 	for i := from; i < to; i++ {
-		mentioned := false
-		for _, c := range f.Changes {
-			mentioned = mentioned || c.Sent == i
-		}
-		if mentioned {
-			last = i
-		}
-		// How far it is from the mention before, or from the one to come.
-		far := min(i-last, to-i)
+		far := min(i-from, to-i)
 		if far >= best || !st.proseBehind(i) || !st.past(i) || st.quoted(i) && (st.quoted(i+1) || st.pauseAt(i+1) < overnight || !strings.Contains(st.gap(i), "\n")) {
 			continue
 		}
 		if st.sentHas(i, haste) || st.opensWith(i+1, haste) {
 			continue // nobody turns aside there
 		}
-		first := 2 // words before the mention, of which a name may have "old Peter"
-		if f.Class != "name" {
-			first = 7
-		}
-		// What comes next opens with the name, or with the end of the term; it is
-		// no answer to what was just asked.
-		next := i+1 == to && (f.Class == "duration" && scenes[st.wordsIn(to)[0].w] || !st.sentHas(i, speechActs) && slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == to && st.tokenAt(c.Start) <= st.first[to]+first }))
-		if !strings.Contains(st.gap(i), "\n") && !next && (!mentioned || f.Class == "name" && st.pauseAt(i+1) < interval && st.wordsIn(i + 1)[0].w != "when") {
-			continue // in mid-paragraph the aside goes on with what was said last
+		// In mid-paragraph the aside goes on with what was said last, unless what
+		// comes next opens with the thing, or with the end of the term, and is no
+		// answer to what was just asked.
+		next := i+1 == to && (f.Class == "duration" && scenes[st.wordsIn(to)[0].w] || !st.sentHas(i, speechActs) && slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == to && st.tokenAt(c.Start) <= st.first[to]+7 }))
+		if !strings.Contains(st.gap(i), "\n") && !next && i > from {
+			continue
 		}
 		if i > 0 && i+2 < len(st.Sents) && st.quoted(i-1) && st.quoted(i+2) {
 			continue // two people are talking
@@ -100,22 +194,91 @@ func (st *Story) asideBehind(f *Flip, from, to int) int {
 	return at
 }
 
+// firstTold returns the first sentence in which the narrator mentions the
+// thing, -1 when there is none.
+func (st *Story) firstTold(f *Flip) int {
+	for _, c := range f.Changes {
+		if !c.Speech && !c.vague {
+			return c.Sent
+		}
+	}
+	return -1
+}
+
+// bringsIn reports that the narrator says in sentence i what somebody is called:
+// a cook named Gretel, whose name was Hans.
+func (st *Story) bringsIn(f *Flip, i int) bool {
+	for _, c := range f.Changes {
+		t := st.tokenAt(c.Start)
+		if c.Sent != i || c.Speech || t == 0 || st.toks[t].sep != "" {
+			continue
+		}
+		switch w := st.toks[t-1].w; {
+		case w == "named", w == "called":
+			return true
+		case w == "was", w == "is":
+			return t > 1 && st.toks[t-2].w == "name"
+		}
+	}
+	return false
+}
+
+// calledAlways reports a story that says what its bearer is always called, or
+// never (no one ever called him anything but Boots): it leaves no room for a
+// second name.
+func (st *Story) calledAlways(f *Flip) bool {
+	for _, c := range f.Changes {
+		for k := st.first[c.Sent]; k < st.first[c.Sent+1]; k++ {
+			for j := max(k-4, st.first[c.Sent]); calling[st.toks[k].w] && j < k; j++ {
+				if onlySo[st.toks[j].w] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+var onlySo = set("never nobody none one always anything ever everybody everyone people only")
+
 // startsAfresh reports a sentence that leans on nothing of the one before it: it
 // opens with a time of its own, or with somebody or something by name. When the
 // sentence before, behind, has the bearer of a name for its subject, "he" may
 // be its bearer.
 func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 	w := st.wordsIn(i)
-	if len(w) < 4 || leaning[w[0].w] || strings.HasPrefix(st.Sents[i].Of(st.Text), "It ") {
+	if len(w) < 4 {
+		return false
+	}
+	// Now it happened, and one day, it came to pass.
+	happens := st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it")
+	if !happens && (leaning[w[0].w] || w[0].w == "it") {
 		return false
 	}
 	own := f.Class == "name" && slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == behind && st.tokenAt(c.Start) <= st.first[behind]+1 })
 	for k := 0; k < len(w) && k < 6; k++ {
-		if t := w[k].w; pronouns[t] && !(k > 0 && (t == "who" || t == "which")) && !(own && k > 0 && (f.gender == "m" && males[t] || f.gender == "f" && females[t])) {
+		if t := w[k].w; pronouns[t] && !(happens && k < 2 && t == "it") && !(k > 0 && (t == "who" || t == "which")) && !(own && k > 0 && (f.gender == "m" && males[t] || f.gender == "f" && females[t])) {
 			return false
 		}
 		if w[k].sep == "," || k > 0 && speaking[w[k].w] {
 			break
+		}
+	}
+	for k := 0; k < len(w) && k < 10 && f.Class == "name" && !own; k++ {
+		if w[k].upper && w[k].w != "i" && (!w[k].head || st.capital(w[k].w)) || w[k].w == "the" {
+			break
+		}
+		if males[w[k].w] || females[w[k].w] {
+			return false // one day, when he was wandering
+		}
+	}
+	if slices.ContainsFunc(w[:4], func(t token) bool { return t.w == "such" }) {
+		return false // unused to such fare
+	}
+	for k := 0; k < len(w) && k < 8; k++ {
+		// When the brothers heard this; the latter said.
+		if t := w[k].w; backward[t] && (k+1 == len(w) || w[k+1].sep != "" || t != "that" && pronouns[w[k+1].w] || t == "latter" || t == "former") {
+			return false
 		}
 	}
 	switch {
@@ -124,21 +287,24 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 	case w[0].w == "the", w[0].w == "a", w[0].w == "an", scenes[w[0].w], st.pauseAt(i) >= overnight:
 		return true
 	}
-	// A name, which stands with a capital elsewhere too.
-	for _, t := range st.at[w[0].w] {
-		if st.toks[t].upper && !st.toks[t].head {
-			return true
-		}
-	}
-	return false
+	return st.capital(w[0].w)
 }
+
+// capital reports a word that stands with a capital within a sentence too.
+func (st *Story) capital(w string) bool {
+	return slices.ContainsFunc(st.at[w], func(t int) bool { return st.toks[t].upper && !st.toks[t].head })
+}
+
+// backward are words that mean what has just been said, or one of two who were
+// just named.
+var backward = set("this that these those latter former")
 
 // leaning are words at the head of a sentence that goes on with the one before.
 var leaning = set("so but then therefore thereupon thereat and yet however still thus hence accordingly consequently besides also too or nor for because there here now soon afterwards meanwhile instead nevertheless such both neither either another other others")
 
 var (
 	// haste are words of scenes that rush on.
-	haste      = set("seized ran run running fled sprang leapt rushed struck killed blow snatched knife sword escaped chased pursued drowning screamed agony flight")
+	haste      = set("seized ran run running fled sprang leapt rushed struck killed blow snatched knife sword escaped chased pursued drowning screamed agony flight alas dead dying die died")
 	speechActs = set("asked said told answered replied cried begged called")
 )
 
@@ -343,6 +509,8 @@ func (st *Story) death(f *Flip, to int) bool {
 // terms are words of a time to which somebody is bound.
 var terms = set("shall must till until sleep slept speak laugh wander wandered waited imprisoned enchanted spell dumb silent servants bargain years' bound serve served service apprentice apprenticed promised promise sworn swore vow vowed condemned sentenced wait contract term must hired")
 
+var service = set("serve served service servant servants hire hired apprentice apprenticed")
+
 var deathWords = set("died dead death tomb grave buried killed slain")
 
 // proseBehind reports that no speech goes on behind sentence i and that i+1 is
@@ -411,8 +579,8 @@ func (st *Story) pauseAt(i int) pause {
 		return longTime
 	case has("days", "weeks") && has("passed", "gone", "after", "later", "over", "afterwards"):
 		return someTime
-	case starts("one day", "one morning", "one evening", "one night", "one fine", "once", "some time", "not long", "a few days", "a short time", "after some", "after a while", "after a time",
-		"after many", "after several", "after a few", "it happened", "now it happened", "it came to pass", "now it came to pass", "it chanced", "now it chanced", "it was not long", "before much time", "in a short time", "no long time", "a little while", "a few hours", "some hours", "by and by", "soon after", "soon afterwards", "time went", "time passed",
+	case starts("one day", "one morning", "one evening", "one night", "one fine", "one winter", "one summer", "one spring", "one autumn", "one sunday", "one hot", "one cold", "one dark", "one bright", "one beautiful", "christmas eve", "early one", "late one", "once", "some time", "not long", "a few days", "a short time", "after some", "after a while", "after a time",
+		"after many", "after several", "after a few", "it happened", "now it happened", "it came to pass", "now it came to pass", "it chanced", "now it chanced", "it was not long", "before much time", "in a short time", "no long time", "a little while", "a few hours", "some hours", "by and by", "soon after", "soon afterwards", "time went", "time passed", "the time went", "the time passed", "the days passed", "the days went",
 		"days", "shortly", "before long", "a year", "one fine day", "a week", "some days", "two days", "three days", "a day or two", "in a few days", "within a few", "in the spring", "in the autumn", "when summer", "when winter", "when spring", "when autumn", "at christmas", "in course", "in the course", "in due", "several days", "at last the day", "on a certain day"):
 		return someTime
 	case starts("next morning", "next day", "the next day", "the next morning", "the following day", "the following morning", "on the following", "on the next", "early next", "early the next", "early in the morning", "in the morning", "at daybreak",
@@ -469,6 +637,10 @@ func (st *Story) template(f *Flip, p pause) string {
 			if !slices.ContainsFunc(f.Changes, func(c Change) bool { return st.sentHas(c.Sent, terms) }) {
 				continue
 			}
+		case "served":
+			if !slices.ContainsFunc(f.Changes, func(c Change) bool { return st.sentHas(c.Sent, service) }) {
+				continue
+			}
 		case "setter":
 			if st.setter(f) != "" {
 				return b.sentence
@@ -498,30 +670,21 @@ func (st *Story) template(f *Flip, p pause) string {
 	return fits[st.draw(len(fits), "bridge", f.Statement)]
 }
 
-// asideFits reports that an aside of a kind can be made of the flip: "-metal",
-// "-alike", "-term", or any.
+// asideFits reports that an aside of a kind can be made of the flip: of two
+// metals, of somebody who is there for long, of a term, or any.
 func (st *Story) asideFits(f *Flip, kind string) bool {
 	switch kind {
 	case "-metal":
 		return metals[canonical(f.Old)] && metals[canonical(f.New)]
-	case "-alike":
-		return alike[f.Old+" "+f.New] || alike[f.New+" "+f.Old]
+	case "-lasting":
+		return len(f.Changes) >= 4
 	case "-term":
 		return slices.ContainsFunc(f.Changes, func(c Change) bool { return st.sentHas(c.Sent, terms) })
 	}
 	return true
 }
 
-var metals = set("golden silver iron copper brass bronze tin leaden pewter steel")
-
-// alike are pairs of beasts and trees that are taken for each other.
-var alike = func() map[string]bool {
-	m := map[string]bool{}
-	for _, p := range []string{"donkey mule", "horse mule", "crane heron", "goose duck", "eagle hawk", "hawk falcon", "crow raven", "rabbit hare", "frog toad", "sparrow lark", "fir pine", "mouse rat", "leopard tiger", "sheep goat", "lamb kid", "swan goose", "dove pigeon", "bee wasp", "carp pike", "pike trout", "oak beech", "elm ash"} {
-		m[p] = true
-	}
-	return m
-}()
+var metals = set("golden silver iron copper brass bronze tin pewter steel")
 
 // magic reports a story in which spells are nothing strange.
 func (st *Story) magic() bool {
@@ -583,7 +746,11 @@ func (st *Story) fill(t string, f *Flip, p pause, next string) string {
 	if f.gender == "f" {
 		he, his, him, hers = "she", "her", "her", "hers"
 	}
-	return strings.NewReplacer("{setter}", strings.ToLower(st.setter(f)), "{he}", he, "{his}", his, "{him}", him, "{hers}", hers, "{old}", old, "{a old}", article(old), "{a new}", aNew, "{value}", f.Old, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
+	term := old
+	if f.Old == "hundred" || f.Old == "thousand" {
+		term = "a " + old
+	}
+	return strings.NewReplacer("{term}", term, "{setter}", strings.ToLower(st.setter(f)), "{he}", he, "{his}", his, "{him}", him, "{hers}", hers, "{old}", old, "{a old}", article(old), "{a new}", aNew, "{value}", f.Old, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
 		"{less}", numberName(d), "{gone}", gone, "{many}", f.Head).Replace(when + t + ".")
 }
 

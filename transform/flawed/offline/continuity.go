@@ -51,13 +51,18 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 	switch f.Class {
 	case "species", "role", "object", "place", "name":
 	case "colour", "material", "quality", "direction":
+		if worn[f.group] && !slices.ContainsFunc(f.Changes[:last+1], func(c Change) bool { return !c.Speech }) {
+			return false // whoever is told to put on the green gown may put on another
+		}
 		if !beings[f.group] && !strays[f.group] {
 			// A garment or a door stays its owner's, unless time goes by and
 			// nobody says whose it is.
 			return before >= 2 || a.poss && b.poss || !st.timeBetween(a.Sent, b.Sent)
 		}
+	case "duration":
+		return !st.newTerm(f)
 	default:
-		return true // numbers, times and features have rules of their own
+		return true // numbers and features have rules of their own
 	}
 	gap, skip := b.Sent-a.Sent, st.timeBetween(a.Sent, b.Sent)
 	switch {
@@ -73,6 +78,17 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		if st.first[b.Sent+1]-st.first[b.Sent] < 5 && !b.Speech {
 			return false // "And Edith, too!" may be anybody
 		}
+		if st.onScene(f, act2) < 2 && !st.agent(st.tokenAt(b.Start)) {
+			return false // who is spoken of, and has not come, may be another one
+		}
+		if gap > tight && before < 4 {
+			return false // one who was hardly there
+		}
+		if slices.ContainsFunc(f.Changes[:last+1], func(c Change) bool {
+			return b.Sent-c.Sent <= tight && st.sentHas(c.Sent, crowdWords)
+		}) {
+			return false // one of many
+		}
 		return !st.introduces(f, st.tokenAt(b.Start)) && (before >= 3 || before >= 2 && !skip)
 	case skip && (before < 3 || gap > tight || strays[f.group] || f.Class == "object"):
 		return false // only one who has been there all the time is still there
@@ -82,6 +98,22 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 	for _, c := range f.Changes[now:] {
 		if st.listed(st.tokenAt(c.End - 1)) {
 			return false
+		}
+	}
+	if f.Class == "object" && (gap > 2 || b.poss && gap > 1) && !sharesMark(f.Changes[:last+1], b) {
+		return false // whoever has a staff may have a lantern too
+	}
+	if f.Class == "species" && f.known && before < 3 {
+		return false // where beasts come unannounced, so may another
+	}
+	if f.Class == "species" && before == 1 && st.governed(st.tokenAt(b.End-1)) {
+		return false // the bird complained to the cat
+	}
+	if f.Class == "role" {
+		for i := max(a.Sent-3, 0); i <= b.Sent; i++ {
+			if st.sentHas(i, fellows) {
+				return false // his friend may be the merchant
+			}
 		}
 	}
 	if beings[f.group] || f.Class == "species" || f.Class == "role" {
@@ -114,6 +146,93 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		limit = sameScene / 2
 	}
 	return gap <= limit && !st.again(a.Sent, b.Sent)
+}
+
+// newTerm reports a story that sets a term again once it is over, or again and
+// again (not to come till the five years were out): the next one may be as long
+// as it likes.
+func (st *Story) newTerm(f *Flip) bool {
+	over, set, last := false, 0, -1
+	for _, c := range f.Changes {
+		if c.Sent == last {
+			continue
+		}
+		last = c.Sent
+		until := st.sentHas(c.Sent, untilWords)
+		if until {
+			set++
+		}
+		if set > 2 || over && (until || c.Speech && st.sentHas(c.Sent, setting)) {
+			return true
+		}
+		over = over || !c.Speech && !until && st.sentHas(c.Sent, ended)
+	}
+	return false
+}
+
+var (
+	ended      = set("out over up passed gone past ended end elapsed expired")
+	untilWords = set("till until")
+	setting    = set("shall will must can may cannot")
+)
+
+// sharesMark reports a mention with a modifier that an earlier one has: the horn
+// spoon.
+func sharesMark(before []Change, b Change) bool {
+	return slices.ContainsFunc(before, func(a Change) bool {
+		return slices.ContainsFunc(a.marks, func(m string) bool { return slices.Contains(b.marks, m) })
+	})
+}
+
+// fellows are people of whom a story may tell later what they are.
+var fellows = set("friend friends companion companions comrade comrades fellow-traveller stranger strangers passer-by")
+
+// governed reports that the noun at token t stands behind a preposition.
+func (st *Story) governed(t int) bool {
+	p := st.phrase(t)
+	return p.dtok > 0 && st.toks[p.dtok].sep == "" && st.toks[p.dtok-1].sent == st.toks[t].sent && governing[st.toks[p.dtok-1].w]
+}
+
+var governing = set("to with from by at upon on of for against behind before after into unto")
+
+// crowdWords say that more people are there than the story names.
+var crowdWords = set("others many rest several company")
+
+// worn are what people change.
+var worn = set("garment cloth footwear")
+
+// onScene counts the mentions of a name before byte act2 in which the narrator
+// has its bearer there: not in what is said, asked or meant for him.
+func (st *Story) onScene(f *Flip, act2 int) int {
+	n := 0
+	for _, c := range f.Changes {
+		if c.Start >= act2 || c.Speech || c.vague {
+			continue
+		}
+		t := st.tokenAt(c.Start)
+		from, _ := st.clause(t)
+		reported := false
+		for k := from; k < t; k++ {
+			w := st.toks[k].w
+			reported = reported || w == "whether" || w == "if" || w == "that" && (k == from || st.toks[k-1].w != "so")
+		}
+		if !reported {
+			n++
+		}
+	}
+	return n
+}
+
+// agent reports that the name at token t speaks or acts there: replied Martin,
+// Martin took.
+func (st *Story) agent(t int) bool {
+	if t > 0 && st.toks[t-1].sent == st.toks[t].sent && st.toks[t].sep == "" && speaking[st.toks[t-1].w] {
+		return true
+	}
+	if n := t + 1; n < len(st.toks) && st.toks[n].sent == st.toks[t].sent && st.toks[n].sep == "" {
+		return speaking[st.toks[n].w] || strings.HasSuffix(st.toks[n].w, "ed")
+	}
+	return false
 }
 
 // introduces reports a name, at token t, that may be somebody new: one of a

@@ -37,6 +37,19 @@ func TestPrecision(t *testing.T) {
 		{"on a thing", "He found a chest. The chest was heavy.\n##\nHe sat on the chest.", "object", "chest", false},
 		{"spelt in two ways", "He found a millstone. The millstone was big. A mill-stone is heavy.\n##\nHe went to the millstone.", "object", "millstone", false},
 
+		{"a beast nobody announced", "They met the fox. The hen ran.\n##\nThen the fox laughed.", "species", "fox", false},
+		{"one to whom somebody speaks", "He met a fox in the lane.\n##\nThe bird spoke to the fox. The fox was still.", "species", "fox", false},
+		{"what else he may carry", "He had a staff. The staff was long.\n##\nThe well was deep. The sun shone. It was noon. Then he laid his staff down.", "object", "staff", false},
+		{"what has a mark of its own", "He had a horn spoon. The horn spoon was long.\n##\nThe well was deep. The sun shone. It was noon. Then he laid the horn spoon down.", "object", "spoon", true},
+		{"a friend may be the soldier", "There was a scholar. The scholar was old, and he had a friend.\n##\nThen the scholar laughed.", "role", "scholar", false},
+		{"a gown she was told of", "\"Put on your green gown,\" said he. \"Your green gown is in the box.\"\n##\nShe put on her green gown.", "colour", "green", false},
+		{"a term set again", "He must serve for seven years.\n##\nWhen the seven years were over he came home. \"You must serve for seven years again,\" they said.", "duration", "seven", false},
+		{"a term", "He must serve for seven years.\n##\nWhen the seven years were over he came home.", "duration", "seven", true},
+		{"a name of whom they only speak", "They asked whether Ralf was at home, and if Ralf was well, for he was old. They sent word that Ralf was to have it, and that he was welcome.\n##\nThe men gave it to Ralf, and he went. He said that Ralf saw it.", "name", "Ralf", false},
+
+		{"one of many", "There was a boy called Ralf. Ralf was cold, and he went. There came Ralf, and Anders, and many others with him.\n##\nThen Ralf went on. He was glad, and so was Ralf.", "name", "Ralf", false},
+		{"a family name", "There was a boy called Ralf. Mr. Ralf was cold, and he went. There came Ralf with him.\n##\nThen Ralf went on. He was glad, and so was Ralf.", "name", "Ralf", false},
+
 		{"another woman", "There was a witch in the town. The witch was old.\n##\nThen the witch laughed.", "role", "witch", false},
 		{"another relative", "She had an aunt. Her aunt was old.\n##\nThen her aunt laughed.", "role", "aunt", false},
 		{"a trade", "There was a cobbler in the town. The cobbler was poor.\n##\nThen the cobbler laughed.", "role", "cobbler", true},
@@ -71,8 +84,12 @@ func TestNewNames(t *testing.T) {
 		want       string
 	}{
 		{"a given name", story("Ralf", "boy"), []Person{{Name: "Osmund", Gender: "m", Stories: 1}}, "Osmund"},
-		{"of two stories", story("Ralf", "boy"), []Person{{Name: "Bricriu", Gender: "m", Stories: 2}}, "Bricriu"},
-		{"of one story", story("Ralf", "boy"), []Person{{Name: "Bricriu", Gender: "m", Stories: 1}}, ""},
+		{"of two stories", story("Quillon", "boy"), []Person{{Name: "Bricriu", Gender: "m", Stories: 2}}, "Bricriu"},
+		{"of one story", story("Quillon", "boy"), []Person{{Name: "Bricriu", Gender: "m", Stories: 1}}, ""},
+		{"foreign beside a given name", story("Ralf", "boy"), []Person{{Name: "Bricriu", Gender: "m", Stories: 2}}, ""},
+		{"of another world", story("Ralf", "boy"), []Person{{Name: "Cormac", Gender: "m", Stories: 5}}, ""},
+		{"a jacket is no Jack", story("Jack", "boy") + " The jacket was old.", []Person{{Name: "Osmund", Gender: "m", Stories: 5}}, "Osmund"},
+		{"Kate is Catherine", strings.ReplaceAll(strings.ReplaceAll(story("Catherine", "girl"), " he ", " she ")+" Kate, they cried.", " his ", " her "), []Person{{Name: "Brida", Gender: "f", Stories: 5}}, ""},
 		{"a nickname", story("Ralf", "boy"), []Person{{Name: "Redhead", Gender: "m", Stories: 5}, {Name: "Scrapefoot", Gender: "m", Stories: 5}}, ""},
 		{"another gender", story("Ralf", "boy"), []Person{{Name: "Brida", Gender: "f", Stories: 5}}, ""},
 		{"who is called for his hair", story("Redhead", "boy"), heroes, ""},

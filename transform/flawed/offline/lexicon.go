@@ -49,12 +49,13 @@ type lexica struct {
 	byNoun     map[string]noun
 	noun       map[string]bool   // singulars and plurals of nouns
 	given      map[string]string // plain given names, folded -> f or m
+	world      map[string]string // and the world they belong to
 }
 
 // lexicon parses the embedded tables once. A broken table is a bug of this
 // package, which its tests find: it panics.
 var lexicon = sync.OnceValue(func() *lexica {
-	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}, kin: map[string][]string{}, companions: map[string][]string{}, noun: map[string]bool{}, byNoun: map[string]noun{}, given: map[string]string{}}
+	l := &lexica{heads: map[string]head{}, values: map[string][]line{}, class: map[string]map[string]bool{}, words: map[string]map[string]bool{}, kin: map[string][]string{}, companions: map[string][]string{}, noun: map[string]bool{}, byNoun: map[string]noun{}, given: map[string]string{}, world: map[string]string{}}
 	for _, f := range table("heads.tsv", 3) {
 		h := head{f[0], f[1], f[2]}
 		if h.many == "=" {
@@ -84,9 +85,9 @@ var lexicon = sync.OnceValue(func() *lexica {
 	for _, f := range table("bridges.tsv", 4) {
 		l.bridges = append(l.bridges, bridge{f[0], set(f[1]), f[2], f[3]})
 	}
-	for _, f := range table("given.tsv", 2) {
-		for _, w := range strings.Fields(f[1]) {
-			l.given[fold(w)] = f[0]
+	for _, f := range table("given.tsv", 3) {
+		for _, w := range strings.Fields(f[2]) {
+			l.given[fold(w)], l.world[fold(w)] = f[0], f[1]
 		}
 	}
 	for _, f := range table("kin.tsv", 2) {
@@ -133,7 +134,7 @@ func table(name string, columns int) [][]string {
 // number of their own, which whoever changes them raises.
 func Version() string { return rulesVersion + "-" + tables() }
 
-const rulesVersion = "8"
+const rulesVersion = "9"
 
 var tables = sync.OnceValue(func() string {
 	h := sha256.New()

@@ -185,14 +185,21 @@ func (st *Story) names(candidates []Person) []*Flip {
 func (st *Story) rename(p Person, candidates []Person) *Flip {
 	w := strings.ToLower(p.Name)
 	for t := range st.at {
-		if t != w && t != w+"'s" && (compoundHas(t, w) || len(w) >= 4 && strings.HasPrefix(t, w[:4])) {
+		if t != w && t != w+"'s" && (compoundHas(t, w) || len(w) >= 4 && strings.HasPrefix(t, w[:4])) && !(plainName(w, p.Gender) && st.small(t)) {
 			return st.turnDown(w, "name", "kindred_word")
 		}
-		if at := st.at[t][0]; len(w) >= 3 && len(t) > 3 && t != w && t != w+"'s" && strings.HasPrefix(t, w[:3]) && st.toks[at].upper && !st.toks[at].head {
+		if at := st.at[t][0]; len(t) > 3 && t != w && t != w+"'s" && sharedStart(t, w) >= max(3, min(4, len(w)-1)) && st.toks[at].upper && !st.toks[at].head {
 			return st.turnDown(w, "name", "kindred_word") // Annie beside Anne
 		}
 		if short := strings.TrimSuffix(strings.TrimSuffix(t, "'s"), "y"); len(short) >= 3 && short != w && strings.HasPrefix(w, short) && st.toks[st.at[t][0]].upper {
 			return st.turnDown(w, "name", "kindred_word") // Dan beside Daniel
+		}
+	}
+	for _, same := range sameNames {
+		for other := range same {
+			if at := st.at[other]; same[w] && other != w && len(at) > 0 && slices.ContainsFunc(at, func(k int) bool { return st.toks[k].upper }) {
+				return st.turnDown(w, "name", "kindred_word") // Kate is Catherine
+			}
 		}
 	}
 	if !plainName(w, p.Gender) && st.described(w) {
@@ -207,7 +214,10 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		if st.sentHas(t.sent, naming) && st.sentHas(t.sent, calling) {
 			return st.turnDown(w, "name", "name_explained")
 		}
-		if np := st.phrase(i); np.det == "the" && st.strangeMods(np) || (np.det == "a" || np.det == "other") && !st.strangeMods(np) {
+		if i > 0 && st.toks[i-1].sent == t.sent && surnamed[st.toks[i-1].w] {
+			return st.turnDown(w, "name", "surname") // Mr. Hocart has a Christian name too
+		}
+		if st.titleAt(i) {
 			return st.turnDown(w, "name", "title")
 		}
 		if endsPossessive(st.Text, t.end) {
@@ -216,8 +226,8 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 	}
 	for _, n := range st.shuffledPeople(candidates, p.Name) {
 		low := strings.ToLower(n.Name)
-		if n.Far && !plainName(w, p.Gender) {
-			continue // Frederick would be a stranger beside Dschang
+		if n.Far && !plainName(w, p.Gender) || plainName(w, p.Gender) && !plainName(low, n.Gender) || !sameWorld(low, w) {
+			continue // Frederick would be a stranger beside Dschang, Ananzi or Cormac beside Peter
 		}
 		if !plainName(low, n.Gender) && (n.Far || n.Stories < 2 || otherGender(low, n.Gender) || madeOf(low, isWord)) {
 			continue // a nickname, or a name nobody else bears
@@ -243,6 +253,44 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		f.Changes = append(f.Changes, Change{Range: text.Range{Start: t.start, End: end}, New: matchCase(st.Text[t.start:end], f.New), Sent: t.sent, Speech: t.speech, Long: t.long, States: true})
 	}
 	return f
+}
+
+// surnamed stand before a family name.
+var surnamed = set("mr mrs miss dr mister mistress monsieur madame mademoiselle herr frau squire colonel captain")
+
+// titleAt reports a name, at token i, that is one of a kind, or another's: the
+// Buddha, a clever John. "The next morning Hans" is no such phrase.
+func (st *Story) titleAt(i int) bool {
+	np := st.phrase(i)
+	if np.dtok < 0 || st.toks[i].sep != "" {
+		return false
+	}
+	beside := np.dtok == i-1
+	switch np.det {
+	case "the":
+		return beside
+	case "a":
+		return beside || !st.strangeMods(np)
+	case "other":
+		w := st.toks[np.dtok].w
+		return beside && (w == "another" || w == "every" || w == "no" || w == "any" || w == "some")
+	}
+	return false
+}
+
+// small reports a word that the story writes with a small letter wherever it
+// stands within a sentence: a jacket has nothing to do with Jack.
+func (st *Story) small(w string) bool {
+	return !st.capital(w)
+}
+
+// sharedStart returns how many bytes two names have in common from the start.
+func sharedStart(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // initial returns the first sound of a name, so that Karin is not given to
@@ -286,7 +334,7 @@ var sameNames = []map[string]bool{
 	set("james jim jacques jacob jamie"), set("anne anna annie nan nancy hannah"),
 	set("richard dick dickon"), set("robert bob robin rob"), set("edward ned ted teddy"), set("sarah sally"),
 	set("henry harry hal heinrich heinz"), set("frederick fritz fred"), set("george jurgen jorgen yuri"), set("peter per peer pierre pedro"),
-	set("helen nell nelly ellen elena"), set("martha patty"), set("alexander sandy sasha"), set("francis frank fanny"),
+	set("catherine katherine kate katie kitty katharina katinka karen karin kathleen trine trina trinchen katrina katrine kathrine kathi"), set("dorothy dorothea dolly dora"), set("thomas tom tommy"), set("joseph joe jose sepp"), set("isaac ike"), set("benjamin ben benny"), set("samuel sam"), set("daniel dan"), set("nicholas nick klaus niels nils"), set("anthony tony anton antoine"), set("susan susanna sukey sue"), set("rose rosa rosie"), set("jane jean joan janet jenny jennie"), set("lucy lucia lucinda"), set("helen nell nelly ellen elena"), set("martha patty"), set("alexander sandy sasha"), set("francis frank fanny"),
 }
 
 // alike reports that the story has another name that starts like a new one:
@@ -295,8 +343,12 @@ func (st *Story) alike(low string, p Person) bool {
 	if len(low) < 3 {
 		return true
 	}
+	n := 3
+	if len(low) == 3 {
+		n = 2 // Jan beside Jack
+	}
 	for w, at := range st.at {
-		if strings.HasPrefix(w, low[:3]) && st.toks[at[0]].upper && !st.toks[at[0]].head && w != strings.ToLower(p.Name) {
+		if strings.HasPrefix(w, low[:n]) && st.toks[at[0]].upper && !st.toks[at[0]].head && w != strings.ToLower(p.Name) {
 			return true
 		}
 	}
@@ -319,6 +371,19 @@ func (st *Story) shuffledPeople(in []Person, old string) []Person {
 
 // plainName reports a name of given.tsv.
 func plainName(low, gender string) bool { return lexicon().given[low] == gender }
+
+// sameWorld reports that a new name may stand in the tale of an old one. Of an
+// old one that is not in given.tsv nothing is known: it gets one of the west.
+func sameWorld(to, old string) bool {
+	world := lexicon().world
+	switch w := world[to]; {
+	case w == "" || w == world[old]:
+		return true
+	case world[old] == "":
+		return w == "-" || w == "romance"
+	}
+	return false
+}
 
 func otherGender(low, gender string) bool {
 	g := lexicon().given[low]
@@ -395,6 +460,7 @@ func (st *Story) beast(p Person) bool {
 			return true // a fable: Baboon and Tiger are names there
 		}
 	}
+	human := st.human(p)
 	for n, i := range p.toks {
 		for k := max(i-4, 0); k <= i+5 && k < len(st.toks); k++ {
 			if st.toks[k].sent != st.toks[i].sent {
@@ -404,7 +470,7 @@ func (st *Story) beast(p Person) bool {
 			if animalSigns[w] {
 				return true
 			}
-			if x, ok := lex.byNoun[w]; ok && x.class == "species" && beings[x.group] && (k < i && k >= i-2 || n == 0) {
+			if x, ok := lex.byNoun[w]; ok && x.class == "species" && beings[x.group] && (k == i-1 || !human && (k == i-2 || n == 0)) {
 				return true
 			}
 		}
