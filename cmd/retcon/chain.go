@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -119,9 +120,11 @@ func (c *chain) close() {
 // one is left are an error: a release of nothing would look like one.
 func (c *chain) inputOf(dir string) ([]schemas.NamedHash, error) {
 	m, err := pipeline.ReadManifest(c.ws.Step(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s has no output in %s", dir, c.ws.Dir())
+	}
 	if err != nil {
-		return nil, withHint(exitUsage, "run the steps before it first, or `retcon build`, which runs all",
-			fmt.Errorf("%s has no output in %s: %w", dir, c.ws.Dir(), err))
+		return nil, withHint(exitUsage, "run the steps before it first, or `retcon build`, which runs all", err)
 	}
 	if m.Out == 0 && (dir == ingestDir || dir == dedupDir) {
 		var why []string

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/internal/report"
 	"github.com/retcon-bench/retcon/internal/review"
@@ -48,7 +49,8 @@ func (f reviewFlags) panel(e *env) (*reviewer, []schemas.Draft, error) {
 		err = schemas.JSONFault(json.Unmarshal(raw, &recipe))
 	}
 	if err != nil {
-		return nil, nil, withHint(exitInput, "name a workspace with --work; `retcon make` or `retcon build` makes one", fmt.Errorf("workspace %s: %w", f.Work, err))
+		return nil, nil, withHint(exitInput, "name a workspace with --work; `retcon make` or `retcon build` makes one",
+			&fetch.Error{Op: "open workspace", Name: f.Work, Kind: fetch.Input, Err: err})
 	}
 	var drafts []schemas.Draft
 	for d, err := range pipeline.Records[schemas.Draft](filepath.Join(f.Work, makeDir)) {
