@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
 )
 
 // TestOddStories gives check what is no story, and what only looks like none.
@@ -94,6 +97,13 @@ func TestOddRows(t *testing.T) {
 	}
 	if v, ok := (tableRow{value: map[string]any{"id": math.NaN()}}).get("id"); ok {
 		t.Errorf("NaN is the id %q", v)
+	}
+	bytes := tableRow{value: map[string]any{"story": []byte{0xff}}}
+	if v, ok := bytes.get("story"); ok {
+		t.Errorf("bytes are the id %q", v)
+	}
+	if _, _, err := bytes.text("story"); !errors.Is(err, fetch.ErrUTF8) {
+		t.Errorf("bytes in place of a story: %v", err)
 	}
 }
 

@@ -40,7 +40,7 @@ func (r tableRow) get(name string) (string, bool) {
 	}
 	m, _ := r.value.(map[string]any)
 	switch v := m[name].(type) {
-	case nil:
+	case nil, []byte: // bytes that are no text
 		return "", false
 	case string:
 		return v, true
