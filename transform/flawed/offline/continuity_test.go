@@ -48,6 +48,7 @@ func TestPrecision(t *testing.T) {
 		{"a name of whom they only speak", "They asked whether Ralf was at home, and if Ralf was well, for he was old. They sent word that Ralf was to have it, and that he was welcome.\n##\nThe men gave it to Ralf, and he went. He said that Ralf saw it.", "name", "Ralf", false},
 
 		{"one of many", "There was a boy called Ralf. Ralf was cold, and he went. There came Ralf, and Anders, and many others with him.\n##\nThen Ralf went on. He was glad, and so was Ralf.", "name", "Ralf", false},
+		{"who has two names", "There was a boy called Ralf, or Raffy. Ralf was cold, and he went. There came Ralf with him.\n##\nThen Ralf went on. He was glad, and so was Ralf.", "name", "Ralf", false},
 		{"a family name", "There was a boy called Ralf. Mr. Ralf was cold, and he went. There came Ralf with him.\n##\nThen Ralf went on. He was glad, and so was Ralf.", "name", "Ralf", false},
 
 		{"another woman", "There was a witch in the town. The witch was old.\n##\nThen the witch laughed.", "role", "witch", false},

@@ -217,6 +217,9 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		if i > 0 && st.toks[i-1].sent == t.sent && surnamed[st.toks[i-1].w] {
 			return st.turnDown(w, "name", "surname") // Mr. Hocart has a Christian name too
 		}
+		if n := i + 2; n < len(st.toks) && st.toks[n].sent == t.sent && st.toks[i+1].w == "or" && st.toks[n].upper {
+			return st.turnDown(w, "name", "two_names") // Jenik, or Johnnie
+		}
 		if st.titleAt(i) {
 			return st.turnDown(w, "name", "title")
 		}
