@@ -76,7 +76,8 @@ type Item struct {
 	ID           string // match_id of a draft, story_id of a story
 	GroupID      string
 	Corpus       string
-	Words        int // of the source
+	Words        int    // of the source
+	Terms        string // schemas.RedistributeText and its kin
 	Verification string
 	Variants     []string // what a draft holds
 	Class        string
@@ -87,7 +88,7 @@ type Item struct {
 
 // DraftItem describes a draft.
 func DraftItem(d schemas.Draft, verification string) Item {
-	it := Item{ID: d.MatchID, GroupID: d.GroupID, Corpus: d.Source.Corpus, Words: d.SourceWords, Verification: verification}
+	it := Item{ID: d.MatchID, GroupID: d.GroupID, Corpus: d.Source.Corpus, Words: d.SourceWords, Terms: d.Source.Redistribute, Verification: verification}
 	for _, v := range []*schemas.Variant{d.Patched, d.Counterfactual, d.Resolved, d.EditControl} {
 		if v != nil {
 			it.Variants = append(it.Variants, v.Name)
@@ -102,7 +103,7 @@ func DraftItem(d schemas.Draft, verification string) Item {
 
 // StoryItem describes a story.
 func StoryItem(s schemas.Story) Item {
-	return Item{ID: s.StoryID, GroupID: s.GroupID, Corpus: s.Source.Corpus, Words: s.Words}
+	return Item{ID: s.StoryID, GroupID: s.GroupID, Corpus: s.Source.Corpus, Words: s.Words, Terms: s.Source.Redistribute}
 }
 
 func (it Item) has(variant string) bool { return slices.Contains(it.Variants, variant) }
@@ -151,10 +152,10 @@ type Choices struct {
 // Choose selects the rows of all configs. Drafts are candidates for positives
 // and what derives from them, stories for originals. Everything random is
 // drawn from seed and ids, so neither order nor number of the inputs' readers
-// matters.
+// matters. Items whose text no release may carry are set aside (reason terms).
 func Choose(drafts, stories []Item, set schemas.SplitsRecipe, seed uint64) Choices {
 	c := chooser{set: set, seed: seed, rank: map[string]uint64{}}
-	drafts, stories = slices.Clone(drafts), slices.Clone(stories)
+	drafts, stories = c.released(drafts), c.released(stories)
 	c.shuffle(drafts, "draft")
 	c.shuffle(stories, "story")
 
@@ -177,6 +178,21 @@ type chooser struct {
 	seed uint64
 	rank map[string]uint64
 	out  Choices
+}
+
+// released returns the items whose texts a release may carry. What the terms
+// of its corpus keep back is set aside: prompts can still be made from it.
+func (c *chooser) released(items []Item) []Item {
+	var out []Item
+	for _, it := range items {
+		if it.Terms == schemas.RedistributeText {
+			out = append(out, it)
+			continue
+		}
+		c.out.Dropped = append(c.out.Dropped, schemas.Dropped{ID: it.ID, Stage: "splits", Reason: "terms",
+			Detail: fmt.Sprintf("the terms of %s let a release carry %q, not the text", it.Corpus, it.Terms)})
+	}
+	return out
 }
 
 // split adds the rows of one config.

@@ -62,7 +62,7 @@ const shortfallsTable = "shortfalls.jsonl"
 // splits chooses rows and writes them to the workspace, in the order in which
 // they will be released.
 func (c *chain) splits() (schemas.StepManifest, bool, error) {
-	fp := pipeline.Fingerprint{Step: "splits", Version: "2", Settings: struct {
+	fp := pipeline.Fingerprint{Step: "splits", Version: "3", Settings: struct {
 		schemas.SplitsRecipe
 		Review  schemas.ReviewRecipe
 		Seed    uint64
