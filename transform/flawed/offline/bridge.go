@@ -43,7 +43,11 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 			at = st.asideBehind(f, from, to)
 		}
 		if at >= 0 && (f.Class != "duration" || !st.nearlyOver(f, at+1)) {
-			return at, st.fill(t, f, aside, ""), true
+			words := st.fill(t, f, aside, "")
+			if next := st.wordsIn(at + 1); len(next) > 0 && next[0].w == "now" {
+				words = upperFirst(strings.TrimPrefix(words, "Now ")) // not twice in a row
+			}
+			return at, words, true
 		}
 	}
 	if st.death(f, to) || f.Class != "name" && f.Class != "role" && st.lookedBack(f, act2) {
@@ -74,7 +78,7 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 // into what is going on.
 func (st *Story) calledAside(f *Flip, first, to int) int {
 	next := f.Changes[slices.IndexFunc(f.Changes, func(c Change) bool { return c.Sent == to })]
-	best, at := 2, -1
+	best, at := 3, -1
 	for i := max(first, 0); first >= 0 && i < to; i++ {
 		if !st.proseBehind(i) || !st.past(i) || st.sentHas(i, haste) || st.opensWith(i+1, haste) {
 			continue
@@ -90,10 +94,13 @@ func (st *Story) calledAside(f *Flip, first, to int) int {
 			far = 0 // the new name opens the next scene
 		case st.opensScene(i+1) && (!st.quoted(i) || strings.Contains(st.gap(i), "\n")):
 			for _, c := range f.Changes {
-				if c.Sent <= i || c.Sent == i+1 && st.tokenAt(c.Start) < st.first[i+1]+6 {
-					far = min(far, abs(i-c.Sent))
+				if c.Sent <= i {
+					far = min(far, i-c.Sent)
 				}
 			}
+		}
+		if far == 2 && !st.acts(f, i) {
+			continue // the scene has turned to others
 		}
 		if far < best {
 			best, at = far, i
@@ -118,7 +125,7 @@ func (st *Story) onlyOne(f *Flip, i int) bool {
 	n := 0
 	for k := st.first[i]; k < st.first[i+1]; k++ {
 		switch t := st.toks[k]; {
-		case t.upper && !t.head && t.w != fold(f.Old) && t.w != "i":
+		case t.upper && t.w != fold(f.Old) && lexicon().given[t.w] != "":
 			return false
 		case same[strings.TrimSuffix(t.w, "'s")]:
 			n++ // a cook named Gretel is one, a girl and her mother are two
@@ -144,14 +151,16 @@ func (st *Story) acts(f *Flip, i int) bool {
 func (st *Story) opensScene(i int) bool {
 	p := st.pauseAt(i)
 	w := st.wordsIn(i)
-	if len(w) < 4 || slices.ContainsFunc(w[:4], func(t token) bool { return following[t.w] }) {
+	if len(w) < 4 || slices.ContainsFunc(w[:4], func(t token) bool { return following[t.w] }) || w[0].w == "that" || w[1].w == "that" {
 		return false
 	}
 	first, second := w[0].w, w[1].w
 	switch {
 	case p == someTime || p == longTime, first == "every":
 		return true
-	case first == "now" && second == "there", first == "there" && (second == "was" || second == "lived"):
+	case p == overnight && strings.Contains(st.gap(i-1), "\n"):
+		return true // the next morning, when the day before has had its paragraph
+	case first == "now" && turning[second], first == "there" && (second == "was" || second == "lived"):
 		return true // somebody else comes in
 	case first == "on" || first == "in" || first == "at":
 		return scenic[second] || second == "the" && scenic[w[2].w]
@@ -159,10 +168,14 @@ func (st *Story) opensScene(i int) bool {
 	return false
 }
 
+// turning are words behind "now" with which the narrator turns to somebody else:
+// now the king had a daughter.
+var turning = set("there the a an in")
+
 // scenic are times that lean on no other: on Sunday, in the spring.
 var scenic = set("sunday monday tuesday wednesday thursday friday saturday sundays christmas easter midsummer spring summer autumn winter")
 
-var following = set("following same this that these those such second third after afterwards later soon shortly long while by")
+var following = set("same this these those such second third fourth after afterwards later soon shortly long while by")
 
 // asideBehind returns the sentence from from on, before to, behind which the
 // narrator may turn aside to the thing, -1 when there is none: the thing has
@@ -251,13 +264,13 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 		return false
 	}
 	// Now it happened, and one day, it came to pass.
-	happens := st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it")
+	happens := st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || w[0].w == "now" && turning[w[1].w]
 	if !happens && (leaning[w[0].w] || w[0].w == "it") {
 		return false
 	}
 	own := f.Class == "name" && slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == behind && st.tokenAt(c.Start) <= st.first[behind]+1 })
 	for k := 0; k < len(w) && k < 6; k++ {
-		if t := w[k].w; pronouns[t] && !(happens && k < 2 && t == "it") && !(k > 0 && (t == "who" || t == "which")) && !(own && k > 0 && (f.gender == "m" && males[t] || f.gender == "f" && females[t])) {
+		if t := w[k].w; pronouns[t] && !(happens && k < 5 && (t == "it" || t == "that")) && !(k > 0 && (t == "who" || t == "which")) && !(own && k > 0 && (f.gender == "m" && males[t] || f.gender == "f" && females[t])) {
 			return false
 		}
 		if w[k].sep == "," || k > 0 && speaking[w[k].w] {
@@ -284,7 +297,7 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 	switch {
 	case w[0].w == "after" && w[1].w == "a":
 		return false // after a while goes on with what was
-	case w[0].w == "the", w[0].w == "a", w[0].w == "an", scenes[w[0].w], st.pauseAt(i) >= overnight:
+	case w[0].w == "the", w[0].w == "a", w[0].w == "an", happens, scenes[w[0].w], st.pauseAt(i) >= overnight:
 		return true
 	}
 	return st.capital(w[0].w)
@@ -671,15 +684,13 @@ func (st *Story) template(f *Flip, p pause) string {
 }
 
 // asideFits reports that an aside of a kind can be made of the flip: of two
-// metals, of somebody who is there for long, of a term, or any.
+// metals, of somebody who is there for long, or any.
 func (st *Story) asideFits(f *Flip, kind string) bool {
 	switch kind {
 	case "-metal":
 		return metals[canonical(f.Old)] && metals[canonical(f.New)]
 	case "-lasting":
 		return len(f.Changes) >= 4
-	case "-term":
-		return slices.ContainsFunc(f.Changes, func(c Change) bool { return st.sentHas(c.Sent, terms) })
 	}
 	return true
 }

@@ -103,7 +103,7 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 	if f.Class == "object" && (gap > 2 || b.poss && gap > 1) && !sharesMark(f.Changes[:last+1], b) {
 		return false // whoever has a staff may have a lantern too
 	}
-	if f.Class == "species" && f.known && before < 3 {
+	if f.Class == "species" && (f.known && before < 3 || b.Sent-f.lastTold(act2) > f.reach()) {
 		return false // where beasts come unannounced, so may another
 	}
 	if f.Class == "species" && before == 1 && st.governed(st.tokenAt(b.End-1)) {
@@ -175,6 +175,27 @@ var (
 	untilWords = set("till until")
 	setting    = set("shall will must can may cannot")
 )
+
+// lastTold returns the last sentence before byte act2 in which the narrator, and
+// not only a speaker, mentions the thing; -1 when there is none.
+func (f *Flip) lastTold(act2 int) int {
+	at := -1
+	for _, c := range f.Changes {
+		if c.Start < act2 && !c.Speech {
+			at = c.Sent
+		}
+	}
+	return at
+}
+
+// reach is how many sentences a beast is out of sight before another could have
+// come: fewer where beasts come unannounced.
+func (f *Flip) reach() int {
+	if f.known {
+		return 4
+	}
+	return tight
+}
 
 // sharesMark reports a mention with a modifier that an earlier one has: the horn
 // spoon.

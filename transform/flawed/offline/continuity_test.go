@@ -39,6 +39,7 @@ func TestPrecision(t *testing.T) {
 
 		{"a beast nobody announced", "They met the fox. The hen ran.\n##\nThen the fox laughed.", "species", "fox", false},
 		{"one to whom somebody speaks", "He met a fox in the lane.\n##\nThe bird spoke to the fox. The fox was still.", "species", "fox", false},
+		{"a beast last heard of in talk", "He met a fox in the lane. The fox bowed.\n" + strings.Repeat("They talked of this. ", 14) + "\"Call the fox,\" she said. It rained.\n##\nThen the fox laughed.", "species", "fox", false},
 		{"what else he may carry", "He had a staff. The staff was long.\n##\nThe well was deep. The sun shone. It was noon. Then he laid his staff down.", "object", "staff", false},
 		{"what has a mark of its own", "He had a horn spoon. The horn spoon was long.\n##\nThe well was deep. The sun shone. It was noon. Then he laid the horn spoon down.", "object", "spoon", true},
 		{"a friend may be the soldier", "There was a scholar. The scholar was old, and he had a friend.\n##\nThen the scholar laughed.", "role", "scholar", false},
