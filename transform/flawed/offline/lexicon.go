@@ -134,7 +134,7 @@ func table(name string, columns int) [][]string {
 // number of their own, which whoever changes them raises.
 func Version() string { return rulesVersion + "-" + tables() }
 
-const rulesVersion = "10"
+const rulesVersion = "11"
 
 var tables = sync.OnceValue(func() string {
 	h := sha256.New()

@@ -171,6 +171,8 @@ func TestBridge(t *testing.T) {
 	}{
 		{"a name", ralf + "The road was long.\n\nRalf came home, and he was glad of his supper, and so was Ralf.", "name", 0, []string{"Now ", "Ralf", "Osmund"}}, // where it is brought in
 		{"a name at a new scene", plain + "One day the king sent for him.\n\nRalf came, and he was glad of his supper, and so was Ralf.", "name", 2, []string{"Now ", "Ralf", "Osmund"}},
+		{"a name where somebody new comes in", plain + "He was well.\n\nNow the king had a daughter. She was fair. So Ralf went home.", "name", 3, []string{"Ralf", "Osmund"}},
+		{"a name where the tale goes on", plain + "He was well.\n\nNow the wife had warned him. She was old. So Ralf went home.", "name", 0, nil},
 		{"a name in mid-scene", plain + "The king threw him into the river.\n\nThe water was cold, and he was afraid, and so was Ralf, who wept. So Ralf went home.", "name", 0, nil},
 		{"one day when he, who is not the bearer", plain + "One day, when he was out hunting, the king met Ralf. So Ralf went home.", "name", 0, nil},
 		{"who was never called anything else", strings.Replace(ralf, "There was a boy called Ralf.", "There was a boy, and nobody ever called him anything but Ralf.", 1) + "One day the king sent for Ralf. So Ralf went home.", "name", 0, nil},

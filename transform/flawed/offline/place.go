@@ -29,7 +29,7 @@ func (st *Story) calledAside(f *Flip, first, to int) int {
 		switch {
 		case st.bringsIn(f, i) && !st.quoted(i):
 			far = -1
-		case i+1 == to && st.tokenAt(next.Start) <= st.first[to]+1 && !st.quoted(i) && (strings.Contains(st.gap(i), "\n") || !st.acts(f, i)):
+		case i+1 == to && st.tokenAt(next.Start) <= st.first[to]+1 && !st.quoted(i) && !st.acts(f, i) && strings.Contains(st.gap(i), "\n"):
 			far = 0 // the new name opens the next scene
 		case st.opensScene(i+1) && (!st.quoted(i) || strings.Contains(st.gap(i), "\n")):
 			for _, c := range f.Changes {
@@ -81,7 +81,7 @@ var (
 // acts reports that the bearer of a name is, or may be, busy in sentence i.
 func (st *Story) acts(f *Flip, i int) bool {
 	return slices.ContainsFunc(st.wordsIn(i), func(t token) bool {
-		return t.w == fold(f.Old) || f.gender != "f" && males[t.w] || f.gender != "m" && females[t.w] || t.w == "it"
+		return t.w == fold(f.Old) || f.gender != "f" && males[t.w] || f.gender != "m" && females[t.w]
 	})
 }
 
@@ -93,23 +93,35 @@ func (st *Story) opensScene(i int) bool {
 	if len(w) < 4 || slices.ContainsFunc(w[:4], func(t token) bool { return following[t.w] }) || w[0].w == "that" || w[1].w == "that" {
 		return false
 	}
-	first, second := w[0].w, w[1].w
+	first := w[0].w
 	switch {
 	case p == someTime || p == longTime, first == "every":
 		return true
 	case p == overnight && strings.Contains(st.gap(i-1), "\n"):
 		return true // the next morning, when the day before has had its paragraph
-	case first == "now" && turning[second], first == "there" && (second == "was" || second == "lived"):
-		return true // somebody else comes in
+	case st.turns(w):
+		return true
 	case first == "on" || first == "in" || first == "at":
-		return scenic[second] || second == "the" && scenic[w[2].w]
+		return scenic[w[1].w] || w[1].w == "the" && scenic[w[2].w]
 	}
 	return false
 }
 
-// turning are words behind "now" with which the narrator turns to somebody else:
-// now the king had a daughter.
-var turning = set("there the a an in")
+// turns reports the words of a sentence with which the narrator turns to somebody
+// new: now the king had a daughter; not: now the wife had advised them.
+func (st *Story) turns(w []token) bool {
+	if len(w) < 4 || w[0].w != "now" && w[0].w != "there" {
+		return false
+	}
+	article := false
+	for _, t := range w[1:min(len(w), 11)] {
+		if article && (men[t.w] || women[t.w]) {
+			return true
+		}
+		article = article || t.w == "a" || t.w == "an"
+	}
+	return false
+}
 
 // scenic are times that lean on no other: on Sunday, in the spring.
 var scenic = set("sunday monday tuesday wednesday thursday friday saturday sundays christmas easter midsummer spring summer autumn winter")
@@ -184,7 +196,7 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 		return false
 	}
 	// Now it happened, and one day, it came to pass.
-	happens := st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || w[0].w == "now" && turning[w[1].w]
+	happens := st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || st.turns(w)
 	if !happens && (leaning[w[0].w] || w[0].w == "it") {
 		return false
 	}
