@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
@@ -121,9 +123,13 @@ func benchmarkItems(ctx context.Context, f fetch.File) iter.Seq2[dedup.Item, err
 				err = ctx.Err()
 			}
 			if err != nil {
-				if whole, ok := wholeObject(f); ok && n == 0 && strings.Contains(kind, "json") {
-					emit(tableRow{value: whole})
-					return
+				if n == 0 && strings.Contains(kind, "json") {
+					whole, werr := wholeObject(f)
+					if whole != nil {
+						emit(tableRow{value: whole})
+						return
+					}
+					err = cmp.Or(werr, err)
 				}
 				yield(dedup.Item{}, err)
 				return
@@ -136,15 +142,21 @@ func benchmarkItems(ctx context.Context, f fetch.File) iter.Seq2[dedup.Item, err
 }
 
 // wholeObject reads a file that is one JSON object over several lines, as
-// benchmarks with their rows in a field of it are written.
-func wholeObject(f fetch.File) (map[string]any, bool) {
+// benchmarks with their rows in a field of it are written. It is nil for a file
+// that is none.
+func wholeObject(f fetch.File) (map[string]any, error) {
 	data, _, err := fetch.ReadFile(f)
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	var v map[string]any
-	err = json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &v)
-	return v, err == nil && v != nil
+	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &v) != nil || v == nil {
+		return nil, nil
+	}
+	if !utf8.Valid(data) {
+		return nil, inputError(cmp.Or(f.Path, f.Name), fetch.ErrUTF8)
+	}
+	return v, nil
 }
 
 // contaminated is a line of contaminationTable.

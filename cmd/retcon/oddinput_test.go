@@ -68,6 +68,8 @@ func TestOddRows(t *testing.T) {
 		{"a.jsonl", "null", "a.jsonl:1: want a JSON object a row: this is null"},
 		{"a.jsonl", "[1]", "a.jsonl:1: want a JSON object a row: this is a"},
 		{"a.csv", "story_id,text,text\na,Once.,Twice.\n", `a.csv:1: column "text" stands twice`},
+		{"a.jsonl", `{"story_id":"a","text":"Once."}{"story_id":"b","text":"Twice."}`, "a.jsonl:1: this row is not JSON: more stands behind its end"},
+		{"a.jsonl", `{"story_id":"a","text":"Once."} there`, "more stands behind its end"},
 		{"a.csv", ",,story_id,text\n0,0,a,Once.\n", ""},
 		{"a.csv", "", "the file is empty"},
 		{"a.tsv", "story_id\ttext\na\tOnce, there.\n", ""},
@@ -104,6 +106,36 @@ func TestOddRows(t *testing.T) {
 	}
 	if _, _, err := bytes.text("story"); !errors.Is(err, fetch.ErrUTF8) {
 		t.Errorf("bytes in place of a story: %v", err)
+	}
+}
+
+// TestOddBenchmarks: no string of a benchmark is lost without a word.
+func TestOddBenchmarks(t *testing.T) {
+	for _, c := range []struct{ name, content, want string }{
+		{"a.csv", ",,q\nOnce,upon,a time\n", "a.csv:1=Once a.csv:1:column 2=upon a.csv:1:q=a time"},
+		{"a.jsonl", `{"q":"Once"}{"q":"upon"}`, "more stands behind its end"},
+		{"a.json", "{\n\"q\": [\"Once\"]\n}\n", "a.json:1:q.0=Once"},
+		{"a.json", "{\n\"q\": \"M\xe4dchen\"\n}\n", "a.json: invalid UTF-8"},
+		{"a.jsonl", "{\"q\": \"M\xe4dchen\"}\n", "invalid UTF-8"},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for it, err := range benchmarkItems(t.Context(), fetch.OneFile(path)) {
+			if err != nil {
+				got = append(got, err.Error())
+				if code, _ := classify(err); code != exitInput {
+					t.Errorf("%q: exit code %d for %v", c.content, code, err)
+				}
+				break
+			}
+			got = append(got, it.ID+"="+it.Text)
+		}
+		if !strings.Contains(strings.Join(got, " "), c.want) {
+			t.Errorf("%q: %q, want %q", c.content, got, c.want)
+		}
 	}
 }
 

@@ -80,7 +80,11 @@ func (r tableRow) strings(f func(field, s string) bool) bool {
 	}
 	m := map[string]any{}
 	for i, s := range r.cells {
-		m[r.names[i]] = s
+		name := r.names[i]
+		if _, taken := m[name]; taken { // of columns without a name
+			name = fmt.Sprint("column ", i+1)
+		}
+		m[name] = s
 	}
 	return eachString("", m, f)
 }
@@ -236,6 +240,10 @@ func jsonRows(file fetch.File, name string) iter.Seq2[tableRow, error] {
 			dec.UseNumber()
 			if err := dec.Decode(&r.value); err != nil {
 				yield(r, inputError(r.where, fmt.Errorf("this row is not JSON: %w", err)))
+				return
+			}
+			if dec.More() {
+				yield(r, inputError(r.where, errors.New("this row is not JSON: more stands behind its end")))
 				return
 			}
 			if m, ok := r.value.(map[string]any); ok {
