@@ -24,7 +24,7 @@ const (
 )
 
 // Version of the step; templates are hashed apart.
-const Version = "1"
+const Version = "2"
 
 // Text is a story to judge.
 type Text struct {

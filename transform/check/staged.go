@@ -49,7 +49,7 @@ type passage struct {
 }
 
 type shown struct {
-	Tag, Text, Note string
+	Tag, Text, NoteTag, Note string
 }
 
 type pairInput struct {
@@ -293,7 +293,8 @@ type candidate struct{ a, b, score int }
 
 // candidates lists the pairs of passages, the likeliest to clash first: same
 // subject, words in common, same kind. Passages that overlap are no pair, nor
-// are those of kinds that a single passage makes.
+// are those of kinds that a single passage makes. A passage that was collected
+// for two kinds is compared once with each other one.
 func candidates(ps []*passage) []candidate {
 	words := make([]map[string]bool, len(ps))
 	for i, p := range ps {
@@ -326,7 +327,13 @@ func candidates(ps []*passage) []candidate {
 		}
 	}
 	slices.SortStableFunc(out, func(x, y candidate) int { return y.score - x.score })
-	return out
+	seen := map[[2]text.Range]bool{}
+	return slices.DeleteFunc(out, func(c candidate) bool {
+		places := [2]text.Range{ps[c.a].bytes(), ps[c.b].bytes()}
+		twice := seen[places]
+		seen[places] = true
+		return twice
+	})
 }
 
 // wordSet are the words of more than two letters in a text, and its ideographs.
@@ -387,7 +394,7 @@ func (j *job) show(p *passage, number int) shown {
 			note += "; " + s
 		}
 	}
-	return shown{Tag: fmt.Sprintf("passage_%d", number), Text: p.text(), Note: note}
+	return shown{Tag: fmt.Sprintf("passage_%d", number), Text: p.text(), NoteTag: fmt.Sprintf("note_%d", number), Note: note}
 }
 
 // text is the story's own text of a place.

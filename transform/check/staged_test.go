@@ -156,6 +156,33 @@ func TestStaged(t *testing.T) {
 }
 
 // A verdict that is missing was not given: the category was not judged.
+// A model may collect one passage for two kinds. The two places are compared
+// once, as the likeliest of the pairs, and asked about in one case.
+func TestPlacesComparedOnce(t *testing.T) {
+	item := func(q string) map[string]any { return map[string]any{"quote": q, "subject": "Marta", "claim": "rows"} }
+	j := stagedJudge{
+		extract: map[string]string{"characterization": lists("characterization", map[string][]map[string]any{
+			"knowledge_contradictions": {item(rowed), item(cant)}, "skill_power_fluctuations": {item(rowed), item(cant), item(blue)}})},
+		clash: [][2]string{{rowed, cant}},
+		argue: func(n int) string { return argue(n, "contradictory", "skill_power_fluctuations", rowed, cant) },
+	}
+	client, script := judgeWith(t, j.answer)
+	r := run(t, Config{Protocol: Staged}, client, story).Report
+	pairs, cases := 0, 0
+	for _, req := range script.Asked() {
+		prompt := req.Messages[len(req.Messages)-1].Content
+		switch req.Stage {
+		case StagePair:
+			pairs += len(pairLine.FindAllString(prompt, -1))
+		case StageEvidence:
+			cases += strings.Count(prompt, ">>>"+rowed+"<<<")
+		}
+	}
+	if pairs != 3 || cases != 1 || len(r.Findings) != 1 {
+		t.Errorf("%d pairs, %d cases, %d findings; want 3, 1, 1", pairs, cases, len(r.Findings))
+	}
+}
+
 func TestStagedFailures(t *testing.T) {
 	base := stagedJudge{extract: map[string]string{"factual_detail": passages("factual_detail", "appearance_mismatches", blue, brown, rowed)},
 		clash: [][2]string{{blue, brown}}, argue: func(n int) string { return argue(n, "contradictory", "appearance_mismatches", blue, brown) }}
