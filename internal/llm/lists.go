@@ -38,6 +38,10 @@ type List struct {
 // below. The same key twice in one object is joined, two versions of the whole
 // answer are not: the last one counts.
 //
+// Items under an unknown key beside known ones go where By says; those that
+// name no list are noted, and count as malformed when a list is missing: its
+// name was then mistaken, not its content empty.
+//
 // No known key at all is parse_failed. Text that ends inside its structure is
 // truncated, except when every key was there and only brackets are missing.
 // When all that was found is malformed the outcome is malformed_items: somebody
@@ -137,6 +141,12 @@ func (r *Reply) finishLists(l *listReader) ([]List, error) {
 			r.Mark(OK, fmt.Sprintf("%s: %d items of the prompt's example dropped", key, n))
 		}
 	}
+	if l.strays > 0 {
+		if items+malformed == 0 && !l.complete() {
+			return out, Failed(MalformedItems, fmt.Sprintf("%d items under keys that were not asked for, and a list that was is missing", l.strays))
+		}
+		r.Mark(Repaired, fmt.Sprintf("%d items under keys that were not asked for are left out", l.strays))
+	}
 	if items == 0 && malformed > 0 {
 		return out, Failed(MalformedItems, fmt.Sprintf("%d items, none of them an object", malformed))
 	}
@@ -149,6 +159,7 @@ type listReader struct {
 	exact   func(string) bool
 	vals    [][]*node
 	present []bool
+	strays  int // items with evidence under keys that are none of the spec's
 	notes   []string
 }
 
@@ -185,6 +196,9 @@ func (l *listReader) walk(n *node, depth int) bool {
 				hit = true
 			}
 		}
+		if hit {
+			l.others(n)
+		}
 		if hit || depth >= deepest {
 			return hit
 		}
@@ -212,6 +226,28 @@ func (l *listReader) walk(n *node, depth int) bool {
 		}
 	}
 	return hit
+}
+
+// others takes the items that stand in n under keys that are not the spec's.
+func (l *listReader) others(n *node) {
+	for _, m := range n.obj {
+		if _, known := l.names[foldKey(m.key)]; known || m.val.kind != 'a' {
+			continue
+		}
+		for _, v := range m.val.arr {
+			if v.kind != 'o' || len(l.spec.Evidence) == 0 || !l.evident(v) {
+				continue
+			}
+			if kind, _ := v.member(l.spec.By); l.spec.By != "" && kind != nil && kind.kind == 's' {
+				if i, ok := l.kindOf(kind.str); ok {
+					l.vals[i], l.present[i] = append(l.vals[i], v), true
+					l.note("items under an unknown key, sorted by " + l.spec.By)
+					continue
+				}
+			}
+			l.strays++
+		}
+	}
 }
 
 // list takes the value of one key.
@@ -360,7 +396,11 @@ func (l *listReader) lines(text string) error {
 		}
 	}
 	if len(parts) == 0 {
-		return Failed(ParseFailed, "none of the keys "+strings.Join(l.spec.Keys, ", ")+" in the answer")
+		what := "the answer"
+		if !strings.ContainsAny(text, "{[") {
+			what = "the answer, which holds no JSON"
+		}
+		return Failed(ParseFailed, "none of the keys "+strings.Join(l.spec.Keys, ", ")+" in "+what)
 	}
 	for _, p := range parts {
 		t := strings.TrimSpace(p.text.String())
