@@ -538,6 +538,37 @@ func TestUnusedSaysWhy(t *testing.T) {
 	}
 }
 
+// A stage may have several templates and models: answers to one of them are of
+// use though another one is asked last.
+func TestUnusedOfSeveralTemplates(t *testing.T) {
+	store := &labeled{}
+	ask := func(texts ...string) (why []string) {
+		script := &llmtest.Script{Lines: []llmtest.Line{llmtest.Say("", "", "<answer>A</answer>")}}
+		c := newClient(t, llm.Options{Engine: script, Store: store, Models: []llm.Model{{Name: "a"}, {Name: "b"}}})
+		for i, text := range texts {
+			call := upper(t)
+			call.Model = []string{"a", "b"}[i%2]
+			call.Template = template(t, "{{define \"system\"}}\n"+text+"\n{{end}}{{define \"user\"}}\n{{delimit \"story\" .}}\n{{end}}")
+			if _, err := call.Do(t.Context(), c, "x", 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		why, err := c.Unused(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return why
+	}
+	ask("One.", "One.", "Two.", "Two.")
+	if why := ask("One.", "One.", "Two.", "Two.", "Three."); len(why) != 0 {
+		t.Errorf("all were used, and yet: %q", why)
+	}
+	// Of a two and three are left over, of b one and two.
+	if why := ask("One.", "Four."); len(why) != 4 || !strings.Contains(why[0], "changed") {
+		t.Errorf("templates that went: %q", why)
+	}
+}
+
 type labeled struct {
 	llm.MemStore
 	labels []llm.Label

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -49,7 +50,7 @@ type stageKey struct{ stage, model string }
 
 type stageCount struct {
 	StageReport
-	template string
+	templates map[string]bool // hashes; a stage may have one a category
 }
 
 // counters collect what happened. One lock for all of them is 0.1 µs a call.
@@ -70,11 +71,11 @@ func (c *counters) stage(req Request) *stageCount {
 	k := stageKey{req.Stage, req.Model}
 	s := c.stages[k]
 	if s == nil {
-		s = &stageCount{StageReport: StageReport{Stage: req.Stage, Model: req.Model, Outcomes: map[Outcome]int{}}}
+		s = &stageCount{StageReport: StageReport{Stage: req.Stage, Model: req.Model, Outcomes: map[Outcome]int{}}, templates: map[string]bool{}}
 		c.stages[k] = s
 	}
 	if req.TemplateHash != "" {
-		s.template = req.TemplateHash
+		s.templates[req.TemplateHash] = true
 	}
 	return s
 }
@@ -188,31 +189,44 @@ func (c *Client) Unused(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What the run put to the stages that had to ask: of each, its models, and
+	// the templates of each model.
+	type use struct {
+		asks   bool
+		models map[string][]string
+	}
+	uses := map[string]use{}
 	c.count.mu.Lock()
-	asked := map[string]stageCount{}
 	for k, s := range c.count.stages {
-		if s.Asked > 0 || s.Outcomes[Pending] > 0 {
-			asked[k.stage] = *s
+		u, ok := uses[k.stage]
+		if !ok {
+			u.models = map[string][]string{}
 		}
+		u.asks = u.asks || s.Asked > 0 || s.Outcomes[Pending] > 0
+		u.models[k.model] = slices.Sorted(maps.Keys(s.templates))
+		uses[k.stage] = u
 	}
 	c.count.mu.Unlock()
 	sums := map[string]int{}
 	for _, l := range labels {
-		s, ok := asked[l.Stage]
-		if !ok {
+		u := uses[l.Stage]
+		if !u.asks {
 			continue
 		}
-		m := c.models[s.Model]
+		templates, used := u.models[l.Model]
+		m := c.models[l.Model]
 		why := ""
 		switch {
-		case l.Model != s.Model:
-			why = fmt.Sprintf("another model (%s, now %s)", l.Model, s.Model)
+		case !used:
+			why = fmt.Sprintf("another model (%s, now %s)", l.Model, strings.Join(slices.Sorted(maps.Keys(u.models)), ", "))
 		case l.Revision != m.Revision:
 			why = fmt.Sprintf("another revision of %s (%q, now %q)", l.Model, l.Revision, m.Revision)
-		case l.TemplateHash != s.template:
-			why = fmt.Sprintf("the prompt template changed (%.8s, now %.8s)", l.TemplateHash, s.template)
-		default:
+		case slices.Contains(templates, l.TemplateHash):
 			continue
+		case len(templates) == 1:
+			why = fmt.Sprintf("the prompt template changed (%.8s, now %.8s)", l.TemplateHash, templates[0])
+		default:
+			why = fmt.Sprintf("the prompt template changed (%.8s, none of the %d asked now)", l.TemplateHash, len(templates))
 		}
 		sums[fmt.Sprintf("%s: stored answers not used: %s", l.Stage, why)] += l.N
 	}

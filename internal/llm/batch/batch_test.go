@@ -299,6 +299,42 @@ func TestOneFailedForItself(t *testing.T) {
 	}
 }
 
+// What is given up may come in a file of its own, after the answers of the
+// others: the store then shows that it is not the way of asking that is wrong.
+func TestErrorsAfterAnswers(t *testing.T) {
+	file, st := asked(t, 3)
+	dir := filepath.Dir(file)
+	ids := map[string]string{}
+	for i := range 3 {
+		q := fmt.Sprint("q", i)
+		ids[q] = request("s", q).Key().CustomID()
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	lost := write("lost.jsonl", fmt.Sprintf(`{"custom_id": %q, "response": null, "error": {"code": "no_answer", "message": "given up"}}`+"\n", ids["q2"]))
+	if rep, err := batch.Import(t.Context(), st, lost); llm.StopClassOf(err) != llm.StopSetting || rep.Missing != 3 {
+		t.Errorf("before any answer: %+v, %v", rep, err)
+	}
+	good := ""
+	for _, q := range []string{"q0", "q1"} {
+		good += fmt.Sprintf(`{"custom_id": %q, "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}}}`+"\n", ids[q])
+	}
+	if rep, err := batch.Import(t.Context(), st, write("good.jsonl", good)); err != nil || rep.Missing != 1 {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	if rep, err := batch.Import(t.Context(), st, lost); err != nil || rep.Missing != 0 || rep.Refused["no_answer"] != 1 {
+		t.Errorf("after answers: %+v, %v", rep, err)
+	}
+	if rec, ok := stored(t, st, "q2"); !ok || rec.Class != llm.APIError {
+		t.Errorf("%+v", rec)
+	}
+}
+
 // C45 and C43 in a batch: the run stops and says what to change.
 func TestSettingInBatch(t *testing.T) {
 	file, st := asked(t, 2)

@@ -114,8 +114,8 @@ const maxLine = 256 << 20
 // never by their place. An answer counts before an error for the same request;
 // of two answers the first counts. Failures that may go away (rate limits,
 // expired batches) leave the request pending; failures for good are stored as
-// such, unless nothing else came: then only those are that are about one
-// request, such as a prompt too long for the model. A batch object among the
+// such, unless no answer came with them nor is in the store: then only those
+// are that are about one request, such as a prompt too long for the model. A batch object among the
 // files is read for what it says.
 //
 // The error is for files that cannot be read and for batches of which nothing
@@ -166,6 +166,8 @@ type importer struct {
 	failed   int // lines that carry a failure
 	jobs     []string
 	setting  error
+	doubted  int // failures for good that were not stored, lest all have one cause
+	kept     int // failures for good that were stored although no answer came along
 }
 
 func (im *importer) file(ctx context.Context, path string) error {
@@ -385,6 +387,10 @@ var aboutOne = map[string]bool{
 
 // finish stores the failures for good to which no answer came.
 func (im *importer) finish(ctx context.Context) error {
+	works, err := im.proven(ctx)
+	if err != nil {
+		return err
+	}
 	for _, e := range im.ours {
 		if e.fail == nil {
 			continue
@@ -394,7 +400,11 @@ func (im *importer) finish(ctx context.Context) error {
 			continue
 		}
 		if im.rep.Answered == 0 && im.rep.Known == 0 && !aboutOne[e.fail.Code] {
-			continue // most likely a mistake that is the same for all
+			if !works(e.rec) {
+				im.doubted++
+				continue // most likely a mistake that is the same for all
+			}
+			im.kept++
 		}
 		rec := e.rec
 		rec.Answer = llm.Answer{Error: e.fail}
@@ -403,6 +413,25 @@ func (im *importer) finish(ctx context.Context) error {
 	maps.DeleteFunc(im.rep.Refused, func(_ string, n int) bool { return n == 0 })
 	im.wg.Wait()
 	return im.failure()
+}
+
+// proven returns whether the store holds an answer of a request's stage and
+// model: then what fails now is the request and not how all are asked. An
+// error file may so be imported after its output file.
+func (im *importer) proven(ctx context.Context) (func(llm.Record) bool, error) {
+	st, ok := im.st.(llm.Labeled)
+	if !ok || im.rep.Answered > 0 || im.rep.Known > 0 || im.failed == 0 {
+		return func(llm.Record) bool { return false }, nil
+	}
+	labels, err := st.Labels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(r llm.Record) bool {
+		return slices.ContainsFunc(labels, func(l llm.Label) bool {
+			return l.Class == llm.OK && l.Stage == r.Stage && l.Model == r.Model && l.Revision == r.Revision
+		})
+	}, nil
 }
 
 // FilesError says why files hold no answer of this workspace.
@@ -415,7 +444,7 @@ func (im *importer) verdict() error {
 	if im.setting != nil {
 		return im.setting
 	}
-	if im.rep.Answered > 0 || im.rep.Known > 0 {
+	if im.rep.Answered > 0 || im.rep.Known > 0 || im.kept > 0 && im.doubted == 0 {
 		return nil
 	}
 	if im.failed > 0 {
