@@ -248,11 +248,17 @@ func (a *asker) printPlan(e *env) error {
 		Notes:   []string{"An answer that cannot be read may be asked for again; what is set aside saves the calls behind it, and a fact set aside may cost those of a spare one."}}
 	var calls, prompt, answer, typical int
 	var low, high float64
+	known := func(n int) any {
+		if n == 0 {
+			return nil // nothing was asked yet: from is the price of the prompts alone
+		}
+		return n
+	}
 	for _, s := range a.plan.Stages(seen, a.engine == engineBatch) {
-		t.Add(s.Stage, s.Model, s.Calls, s.PromptTokens, s.Typical, s.AnswerTokens, s.Low, s.High)
+		t.Add(s.Stage, s.Model, s.Calls, s.PromptTokens, known(s.Typical), s.AnswerTokens, s.Low, s.High)
 		calls, prompt, answer, typical, low, high = calls+s.Calls, prompt+s.PromptTokens, answer+s.AnswerTokens, typical+s.Typical, low+s.Low, high+s.High
 	}
-	t.Add("all", "", calls, prompt, typical, answer, low, high)
+	t.Add("all", "", calls, prompt, known(typical), answer, low, high)
 	return t.Write(e.stdout, report.Text)
 }
 
