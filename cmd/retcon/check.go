@@ -514,7 +514,7 @@ func (r *checkRun) verdict() error {
 	case r.plain && t.anchored > 0:
 		return &codedError{code: exitFound, err: fmt.Errorf("%s: %s", what, contradictions(t.anchored))}
 	case r.plain && t.failed > 0, !r.plain && t.judged == 0:
-		hint := "--ask-again asks once more about what was refused, cut or failed"
+		hint := "--ask-again asks once more about what was refused, cut, failed or could not be read"
 		if r.Import {
 			hint = ""
 		}

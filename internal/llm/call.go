@@ -34,6 +34,9 @@ type Call[In, Out any] struct {
 	// AllowUnclosed accepts a tag that was opened and never closed though the
 	// model stopped by itself (outcome [UnclosedTag]).
 	AllowUnclosed bool
+	// AskUnread lets [Options.AskAgain] ask once more also what Decode gave up.
+	// It is for stages that do not ask again by themselves.
+	AskUnread bool
 }
 
 // Result is what became of one call.
@@ -131,6 +134,13 @@ func (c Call[In, Out]) Request(client *Client, in In, sample int) (Request, erro
 	}
 	if c.Template != nil {
 		req.TemplateHash = c.Template.Hash
+	}
+	if c.AskUnread {
+		req.readable = func(r *Reply) bool {
+			r.allowUnclosed = c.AllowUnclosed
+			_, err := c.Decode(r, in)
+			return err == nil
+		}
 	}
 	if c.Rule != nil {
 		rule := c.Rule

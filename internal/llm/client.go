@@ -30,7 +30,8 @@ type Options struct {
 	Concurrency int     // calls in flight per model that declares none; 0 = 8
 	BudgetUSD   float64 // hard stop for what this run spends; 0 = none
 	// AskAgain asks once more what the store holds without a value: refusals,
-	// truncations, empties, errors. Without it they are final, so that a run
+	// truncations, empties, errors, and for calls with AskUnread what could not be
+	// read. Without it they are final, so that a run
 	// that is repeated gives the same data.
 	AskAgain bool
 	Seed     uint64        // of the jitter in waits, which no artifact shows
@@ -284,7 +285,7 @@ func (c *Client) fly(ctx context.Context, m Model, req Request, key Key) (Record
 		if ok && c.opts.AskAgain {
 			var reply *Reply
 			reply, _, _ = Classify(m, req, rec.Answer)
-			ok = reply != nil
+			ok = reply != nil && (req.readable == nil || req.readable(reply))
 		}
 		if ok {
 			rec.cached = true

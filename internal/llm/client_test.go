@@ -161,6 +161,43 @@ func TestFailuresAreStoredAsSuch(t *testing.T) {
 	}
 }
 
+// A stage that does not ask again by itself may have what it could not read
+// asked once more, on demand; what it could read is not.
+func TestAskUnread(t *testing.T) {
+	for _, want := range []bool{false, true} {
+		store := &llm.MemStore{}
+		texts := []string{"No tag here.", "<answer>A</answer>"}
+		script := &llmtest.Script{Func: func(llm.Request) (llm.Answer, error) {
+			text := texts[0]
+			texts = texts[1:]
+			return stop(text), nil
+		}}
+		call := upper(t)
+		call.AskUnread = want
+		ask := func(again bool) llm.Result[string] {
+			res, err := call.Do(t.Context(), newClient(t, llm.Options{Engine: script, Store: store, AskAgain: again}), "x", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res
+		}
+		if res := ask(false); res.OK() {
+			t.Fatalf("%+v", res)
+		}
+		if res := ask(false); res.OK() || !res.Cached {
+			t.Errorf("asked again without being told: %+v", res)
+		}
+		for range 2 {
+			if res := ask(true); res.OK() != want {
+				t.Errorf("AskUnread %t: %+v", want, res)
+			}
+		}
+		if n := len(script.Asked()); n != 1 && !want || n != 2 && want {
+			t.Errorf("AskUnread %t: %d requests", want, n)
+		}
+	}
+}
+
 func TestRetryWithALargerBudget(t *testing.T) {
 	store := &llm.MemStore{}
 	script := &llmtest.Script{Func: func(r llm.Request) (llm.Answer, error) {

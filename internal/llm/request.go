@@ -94,7 +94,8 @@ type Request struct {
 	// report can say why an old answer was not used. It is not in the key.
 	TemplateHash string
 
-	rule func() (string, error)
+	rule     func() (string, error)
+	readable func(*Reply) bool // nil: every answer with a text is; see Call.AskUnread
 }
 
 // WithRule returns the request carrying the offline rule that can answer it.

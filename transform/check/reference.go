@@ -50,13 +50,13 @@ func (c *checker) makeReference() []*llm.Template {
 		call := llm.Call[referenceInput, []Item]{
 			Stage: StageReference, Template: templateOf("reference", cat.Name), Params: c.Params,
 			Decode: func(r *llm.Reply, in referenceInput) ([]Item, error) { return items(r, in.Category) },
-			Rule:   ruleAnswer,
+			Rule:   ruleAnswer, AskUnread: true,
 		}
 		c.reference[cat.Name] = call
 		templates = append(templates, call.Template)
 		c.measure(call.Template, referenceInput{Category: cat, Subtypes: names(cat), Facts: "-", Part: 1, Parts: 2})
 	}
-	c.facts = &llm.Call[factsInput, []fact]{Stage: StageFacts, Template: templateOf("facts", ""), Params: c.Params, Decode: decodeFacts}
+	c.facts = &llm.Call[factsInput, []fact]{Stage: StageFacts, Template: templateOf("facts", ""), Params: c.Params, Decode: decodeFacts, AskUnread: true}
 	return append(templates, c.facts.Template)
 }
 

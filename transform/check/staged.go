@@ -94,14 +94,14 @@ func (c *checker) makeStaged() []*llm.Template {
 	c.pair = map[string]llm.Call[pairInput, map[int]bool]{}
 	c.evidence = map[string]llm.Call[evidenceInput, map[int]chain]{}
 	for _, cat := range schemas.Categories {
-		ex := llm.Call[extractInput, []extracted]{Stage: StageExtract, Template: templateOf("extract", cat.Name), Params: c.Params, Decode: decodeExtract}
-		pr := llm.Call[pairInput, map[int]bool]{Stage: StagePair, Template: templateOf("pair", cat.Name), Params: c.Params, Decode: decodePairs}
-		ev := llm.Call[evidenceInput, map[int]chain]{Stage: StageEvidence, Template: templateOf("evidence", cat.Name), Params: c.Params, Decode: decodeChains}
+		ex := llm.Call[extractInput, []extracted]{Stage: StageExtract, Template: templateOf("extract", cat.Name), Params: c.Params, Decode: decodeExtract, AskUnread: true}
+		pr := llm.Call[pairInput, map[int]bool]{Stage: StagePair, Template: templateOf("pair", cat.Name), Params: c.Params, Decode: decodePairs, AskUnread: true}
+		ev := llm.Call[evidenceInput, map[int]chain]{Stage: StageEvidence, Template: templateOf("evidence", cat.Name), Params: c.Params, Decode: decodeChains, AskUnread: true}
 		c.extract[cat.Name], c.pair[cat.Name], c.evidence[cat.Name] = ex, pr, ev
 		templates = append(templates, ex.Template, pr.Template, ev.Template)
 		c.measure(ex.Template, extractInput{Category: cat, Part: 1, Parts: 2, Most: c.MaxPassages, Subtypes: names(cat)})
 	}
-	c.settle = &llm.Call[settleInput, map[int]bool]{Stage: StageSettle, Template: templateOf("settle", ""), Params: c.Params, Decode: decodeSettled}
+	c.settle = &llm.Call[settleInput, map[int]bool]{Stage: StageSettle, Template: templateOf("settle", ""), Params: c.Params, Decode: decodeSettled, AskUnread: true}
 	return append(templates, c.settle.Template)
 }
 

@@ -189,6 +189,7 @@ func TestModelAnswers(t *testing.T) {
 		{"it points at itself", answer(fact, passage, "In spring the green lamp (a contradiction!) fell from the sill."), "points_at_itself", "", ""},
 		{"marks", answer(fact, passage, "In spring the **green** lamp fell from the sill."), "points_at_itself", "", ""},
 		{"no place", "<none>Nothing is said of that.</none>", "no_place", "", ""},
+		{"no place and no word why", "<none></none>", "no_place", "", ""},
 		{"cut", "<fact>" + fact, "unclosed_tag", "", ""},
 		{"refused", "I'm sorry, but I can't help with that.", "refusal", "", ""},
 	} {
@@ -216,7 +217,11 @@ func TestModelAnswers(t *testing.T) {
 				t.Fatalf("reason %q (%s), want %q", reason, detail, c.reason)
 			}
 			if reason != "" {
-				if n := len(script.Asked()); n != tries {
+				want := tries
+				if reason == noPlace {
+					want = 1 // an answer like another
+				}
+				if n := len(script.Asked()); n != want {
 					t.Errorf("asked %d times", n)
 				}
 				return
@@ -239,7 +244,7 @@ func TestModelAnswers(t *testing.T) {
 // The judge has the last word, and an unreadable judge is no yes.
 func TestJudge(t *testing.T) {
 	s := schemas.Story{StoryID: "s", GroupID: "s", Kind: schemas.KindStory, Language: "en", Text: lamp, TextHash: schemas.HashText(lamp)}
-	for verdict, want := range map[string]string{"<answer>Yes.</answer>": "", "<answer>No</answer>": "judge_says_no", "<answer>Yes or No</answer>": "judge_unreadable", "": "judge_unreadable"} {
+	for verdict, want := range map[string]string{"<answer>Yes.</answer>": "", "<answer>No</answer>": "judge_says_no", "<answer>Yes - the colour differs.</answer>": "", "<answer>**No**, it may be another lamp.</answer>": "judge_says_no", "<answer>Yes and no.</answer>": "judge_unreadable", "<answer>Yes or No</answer>": "judge_unreadable", "": "judge_unreadable"} {
 		script := &llmtest.Script{Func: func(req llm.Request) (llm.Answer, error) {
 			if req.Stage == JudgeStage {
 				if req.Model != "j" || !strings.Contains(req.Messages[1].Content, "green lamp") {
@@ -267,6 +272,39 @@ func TestJudge(t *testing.T) {
 		}
 		if !d.Control || len(pass.Dropped()) != 5 || pass.Dropped()[0].Reason != want {
 			t.Errorf("verdict %q: %d injections, dropped %+v", verdict, len(d.Injections), pass.Dropped())
+		}
+	}
+}
+
+// A subtype that the story gives no place for makes room for the next of its
+// category; a category that has none of two is given up.
+func TestNextSubtype(t *testing.T) {
+	s := schemas.Story{StoryID: "s", GroupID: "s", Kind: schemas.KindStory, Language: "en", Text: lamp, TextHash: schemas.HashText(lamp)}
+	for _, places := range []bool{true, false} {
+		asked := map[string]int{}
+		script := &llmtest.Script{Func: func(req llm.Request) (llm.Answer, error) {
+			_, rest, _ := strings.Cut(req.Messages[1].Content, "of this kind into the story:\n\n")
+			kind, _, _ := strings.Cut(rest, ":")
+			if asked[kind]++; places && asked[kind] == 2 && strings.HasPrefix(kind, "Factual") {
+				return llm.Answer{Text: answer("Mara had a red lamp.", "In spring the red lamp fell from the sill.", "In spring the green lamp fell from the sill."), FinishReason: "stop"}, nil
+			}
+			return llm.Answer{Text: "<none>Nothing is said of that.</none>", FinishReason: "stop"}, nil
+		}}
+		client, err := llm.New(llm.Options{Engine: script, Models: []llm.Model{{Name: "m"}}, Concurrency: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass := transform.NewPass(1, "diagnostic", "s", client, nil)
+		d, err := New(Config{Seed: 1, Model: "m"}).Inject(context.Background(), pass, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		injected, dropped := 0, 2*len(schemas.Categories)
+		if places {
+			injected, dropped = 1, dropped-1
+		}
+		if len(d.Injections) != injected || len(pass.Dropped()) != dropped || len(script.Asked()) != 2*len(schemas.Categories) {
+			t.Errorf("places %t: %d injections, %d set aside, %d asked", places, len(d.Injections), len(pass.Dropped()), len(script.Asked()))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/text"
@@ -16,7 +17,7 @@ import (
 )
 
 // Version changes whenever the same story may be given other injections.
-const Version = "1"
+const Version = "2"
 
 // Config of an [Injector].
 type Config struct {
@@ -142,7 +143,7 @@ func (in *Injector) inject(ctx context.Context, pass *transform.Pass, s schemas.
 			return nil, d, err
 		}
 		if reason != "" {
-			pass.SetAside(s.StoryID, reason, p.subtype+", "+p.class)
+			pass.SetAside(s.StoryID, reason, strings.TrimSuffix(p.subtype+", "+p.class, ", "))
 			continue
 		}
 		kept, d, have[p.category()] = append(kept, p), next, true

@@ -6,6 +6,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,13 @@ const (
 // tries is how often an answer that cannot be used is asked for again.
 const tries = 2
 
+// mostSubtypes is how many subtypes of a category are asked for, one after the
+// other, while the model finds no place for them.
+const mostSubtypes = 2
+
+// noPlace is the reason of a story that gives no place for a contradiction.
+const noPlace = "no_place"
+
 // mostNew is the largest number of words that a changed passage may have: more
 // is another story, not a slip in this one.
 const mostNew = 90
@@ -60,12 +68,14 @@ var definitions = sync.OnceValue(func() map[string]string {
 type question struct {
 	Text, Story, Fact, Contra               string
 	CategoryTitle, SubtypeTitle, Definition string
+	Telling                                 bool // the contradiction is one of the telling, not of what is told
 	subtype                                 string
 }
 
 func questionOf(subtype string) question {
 	c, s, _ := schemas.FindSubtype(subtype)
-	return question{CategoryTitle: c.Title, SubtypeTitle: s.Title, Definition: definitions()[subtype], subtype: subtype}
+	return question{CategoryTitle: c.Title, SubtypeTitle: s.Title, Definition: definitions()[subtype],
+		Telling: c.Name == "narrative_style", subtype: subtype}
 }
 
 // claim is a read answer: what the model says it did.
@@ -80,6 +90,9 @@ func injectCall(model string) llm.Call[question, claim] {
 		Decode: func(r *llm.Reply, _ question) (claim, error) {
 			if none, err := r.Tag("none"); err == nil {
 				return claim{none: none}, nil
+			}
+			if bareNone.MatchString(r.Text) {
+				return claim{none: "no reason given"}, nil
 			}
 			var c claim
 			for _, t := range []struct {
@@ -97,19 +110,23 @@ func injectCall(model string) llm.Call[question, claim] {
 	}
 }
 
+// bareNone matches the tag of an answer that gives no reason.
+var bareNone = regexp.MustCompile(`(?i)<none\s*/>|<none>\s*</none>`)
+
+// yesNo matches an answer that begins with its one word and a stop of any sort.
+var yesNo = regexp.MustCompile(`(?is)^(yes|no)[*\]"']*(?:$|[.,:;!]|\s*[-–—(\n])`)
+
 func judgeCall(model string) llm.Call[question, bool] {
 	return llm.Call[question, bool]{
-		Stage: JudgeStage, Model: model, Template: judgeTemplate, Params: llm.Params{Temperature: llm.Float(0), MaxTokens: 2048},
+		Stage: JudgeStage, Model: model, Template: judgeTemplate, Params: llm.Params{Temperature: llm.Float(0), MaxTokens: 2048}, AskUnread: true,
 		Decode: func(r *llm.Reply, _ question) (bool, error) {
 			a, err := r.Tag("answer")
 			if err != nil {
 				return false, err
 			}
-			switch strings.ToLower(strings.Trim(a, " \t\r\n.*\"'[]`")) {
-			case "yes":
-				return true, nil
-			case "no":
-				return false, nil
+			// "Yes, the robe differs." says yes; "Yes and no" says nothing.
+			if m := yesNo.FindStringSubmatch(strings.Trim(a, " \t\r\n*\"'[]`")); m != nil {
+				return strings.EqualFold(m[1], "yes"), nil
 			}
 			return false, llm.Failed(llm.ParseFailed, "the answer is neither Yes nor No")
 		},
@@ -117,8 +134,10 @@ func judgeCall(model string) llm.Call[question, bool] {
 }
 
 // ask asks for one contradiction a category, of a subtype drawn by seed, all
-// on the source story, so that one round of a batch asks everything. What the
-// model claims is held against the text before it counts:
+// on the source story, so that one round of a batch asks everything. Where the
+// model finds no place for that subtype, the next one of the draw is asked for,
+// up to mostSubtypes. What the model claims is held against the text before it
+// counts:
 //
 //	no_place              the model finds none
 //	fact_not_found        the earlier passage is not in the story, word for word
@@ -135,24 +154,30 @@ func (in *Injector) ask(ctx context.Context, pass *transform.Pass, s schemas.Sto
 	anchors := text.NewAnchorer(s.Text)
 	for _, c := range schemas.Categories {
 		order := transform.Random(in.cfg.Seed, "diagnostic-subtype-"+c.Name, s.StoryID).Perm(len(c.Subtypes))
-		subtype := c.Subtypes[order[0]].Name
-		p, reason, detail, err := in.propose(ctx, pass, s, anchors, subtype)
-		if err != nil {
-			return nil, err
-		}
-		switch reason {
-		case "":
-			out = append(out, p)
-		case string(llm.Pending):
-			pass.Await()
-		default:
-			pass.SetAside(s.StoryID, reason, subtype+": "+detail)
+		for _, k := range order[:min(len(order), mostSubtypes)] {
+			subtype := c.Subtypes[k].Name
+			p, reason, detail, err := in.propose(ctx, pass, s, anchors, subtype)
+			if err != nil {
+				return nil, err
+			}
+			switch reason {
+			case "":
+				out = append(out, p)
+			case string(llm.Pending):
+				pass.Await()
+			default:
+				pass.SetAside(s.StoryID, reason, subtype+": "+detail)
+			}
+			if reason != noPlace {
+				break
+			}
 		}
 	}
 	return out, nil
 }
 
-// propose asks for one contradiction, again when the answer cannot be used.
+// propose asks for one contradiction, again when the answer cannot be used. That
+// there is no place for one can be used.
 func (in *Injector) propose(ctx context.Context, pass *transform.Pass, s schemas.Story, anchors *text.Anchorer, subtype string) (p proposal, reason, detail string, err error) {
 	q := questionOf(subtype)
 	q.Text = s.Text
@@ -169,7 +194,7 @@ func (in *Injector) propose(ctx context.Context, pass *transform.Pass, s schemas
 			reason, detail = string(res.Outcome), res.Reason
 			continue
 		}
-		if p, reason, detail = verify(s, anchors, subtype, res.Value); reason == "" {
+		if p, reason, detail = verify(s, anchors, subtype, res.Value); reason == "" || reason == noPlace {
 			break
 		}
 	}
@@ -201,7 +226,7 @@ func (in *Injector) propose(ctx context.Context, pass *transform.Pass, s schemas
 // the change is what differs between the old passage and the new one.
 func verify(s schemas.Story, anchors *text.Anchorer, subtype string, c claim) (p proposal, reason, detail string) {
 	if c.none != "" {
-		return p, "no_place", c.none
+		return p, noPlace, c.none
 	}
 	passage := anchors.Find(c.passage, -1)
 	switch {
