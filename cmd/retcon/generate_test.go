@@ -327,7 +327,8 @@ func TestDiagnosticByModel(t *testing.T) {
 		}
 		reasons[d.Reason]++
 	}
-	if reasons["no_place"] != 6 || reasons["passage_not_found"] != 2 {
+	// Two stories, three categories, two subtypes of each.
+	if reasons["no_place"] != 12 || reasons["passage_not_found"] != 2 {
 		t.Errorf("set aside: %v", reasons)
 	}
 }
