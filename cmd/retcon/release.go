@@ -331,6 +331,9 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 		return m, withHint(exitPending, "get the missing answers, or set release.allow_partial in the recipe",
 			errors.New("a step of this workspace is partial: answers are missing"))
 	}
+	if err := c.keepBack(m.Steps); err != nil {
+		return m, err
+	}
 	m.Drops = pipeline.SortedCounts(drops)
 	if m.Corpora, err = c.corpusUses(m.Steps[0]); err != nil {
 		return m, err
@@ -361,6 +364,44 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 		m.Notes = append(m.Notes, notes...)
 	}
 	return m, nil
+}
+
+// keepBack clears the details of examples in funnels that are of stories whose
+// text a release may not carry, or that stand in a hidden split: details quote.
+func (c *chain) keepBack(steps []schemas.StepManifest) error {
+	hidden, quiet := map[string]bool{}, map[string]bool{}
+	for r, err := range pipeline.Records[splitRow](c.ws.Step(splitsDir)) {
+		if err != nil {
+			return err
+		}
+		if r.Row.Split == splits.Hidden {
+			hidden[r.Row.GroupID] = true
+		}
+	}
+	for s, err := range c.stories(dedupDir) {
+		if err != nil {
+			return err
+		}
+		if s.Source.Redistribute != schemas.RedistributeText || hidden[s.GroupID] {
+			quiet[s.StoryID] = true
+		}
+	}
+	for _, m := range steps {
+		for _, st := range m.Stages {
+			for _, r := range st.Reasons {
+				for i, e := range r.Examples {
+					story := e.ID
+					if at := strings.LastIndexByte(story, '#'); !quiet[story] && at >= 0 { // a draft's
+						story = story[:at]
+					}
+					if quiet[story] {
+						r.Examples[i].Detail = "its text is not in this release"
+					}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // leaks audits every config that has both labels. A config whose label can be
