@@ -33,7 +33,7 @@ const (
 )
 
 type diagnosticCmd struct {
-	In       string `help:"Consistent stories: a workspace, or a file of stories or generated stories (JSON Lines)." required:"" placeholder:"PATH"`
+	In       string `help:"Consistent stories: a workspace, or a file of stories (story_id, text) or generated stories (id, model_name, generated_story), JSON Lines." required:"" placeholder:"PATH"`
 	Corpus   string `help:"Take stories of this corpus only." placeholder:"NAME"`
 	MinWords int    `help:"Shortest story." default:"300"`
 	MaxWords int    `help:"Longest story; 0 for any." default:"0"`
@@ -304,6 +304,14 @@ func taleOf(row tableRow) (tale, error) {
 			t.Story = schemas.Story{StoryID: g.GeneratedID, GroupID: cmp.Or(g.GroupID, g.GeneratedID), TextHash: g.TextHash, Kind: schemas.KindStory,
 				Language: g.Language, Words: g.Words, Text: *g.GeneratedStory, Source: g.Source, Provenance: g.Provenance}
 		}
+		return t, t.complete(row.where)
+	}
+	if slices.Contains(row.names, "generated_story") { // a table of somebody else's, as retcon check reads it
+		c, reason, err := checkedRow(row)
+		if err != nil || reason != "" {
+			return tale{where: row.where}, err
+		}
+		t := tale{writer: cmp.Or(c.Model, "unknown"), Story: schemas.Story{StoryID: c.ID, Kind: schemas.KindStory, Language: c.Language, Text: c.Story}}
 		return t, t.complete(row.where)
 	}
 	t := tale{writer: "human"}

@@ -8,7 +8,8 @@
 //  2. [Writer] is the step that asks one model about one item, one call, and
 //     makes a [schemas.Generated] of whatever comes back. A refusal, a cut or
 //     an empty answer is a row without a story; a study's word limit sets a
-//     story aside in the same way.
+//     story aside in the same way. What the model says around the story stays,
+//     and a note of the row says that it is there (remarks.go).
 //  3. [LogProbs] brings the tokens of an answer to the bytes of the frozen
 //     story, for the entropy tables of scoring.
 //  4. [Import] reads stories that other systems wrote, and [Models] the table

@@ -21,7 +21,7 @@ import (
 var prompts embed.FS
 
 // Version of the step; templates are hashed apart.
-const Version = "1"
+const Version = "2"
 
 // The tasks. A story's row has the task type of its prompt.
 const (
@@ -207,6 +207,7 @@ func (cfg Config) write(ctx context.Context, pass *transform.Pass, c llm.Call[in
 	if it.MinWords > 0 && g.Words < it.MinWords {
 		g.Notes = append(g.Notes, fmt.Sprintf("%d words, the prompt asks for %d", g.Words, it.MinWords))
 	}
+	g.Notes = append(g.Notes, remarks(res.Value.story)...)
 	if req.Params.LogProbs > 0 {
 		lp, err := LogProbs(res.Answer.LogProbs, res.Value.raw, res.Value.story, req.Params.LogProbs)
 		if err != nil {
