@@ -289,6 +289,7 @@ func TestLists(t *testing.T) {
 		{"split over a list", Request{}, `[{"name_errors":[{"quote":"a"}]},{"time_errors":[{"quote":"b"}]}]`, [2]int{1, 1}, Repaired},
 		{"a key twice", Request{}, `{"name_errors":[{"quote":"a"}],"name_errors":[{"quote":"b"}]}`, [2]int{2, 0}, OK},
 		{"flat", Request{}, `[{"kind":"name_error","quote":"a"},{"kind":"Time Errors","quote":"b"}]`, [2]int{1, 1}, Repaired},
+		{"flat, each word in the singular", Request{}, `[{"kind":"Times Error","quote":"b"}]`, [2]int{0, 1}, Repaired},
 		{"flat in a wrapper", Request{}, `{"errors":[{"kind":"name_error","quote":"a"}]}`, [2]int{1, 0}, Repaired},
 		{"flat of unknown kind", Request{}, `[{"kind":"spelling","quote":"a"}]`, [2]int{}, ParseFailed},
 		{"misnamed, told by its kind", Request{}, `{"names":[{"kind":"name_error","quote":"a"}],"time_errors":[]}`, [2]int{1, 0}, Repaired},

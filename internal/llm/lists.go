@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // ListSpec describes an answer that is an object of lists: findings of a judge
@@ -331,7 +332,22 @@ func (l *listReader) kindOf(s string) (int, bool) {
 			return i, true
 		}
 	}
+	// "social norm violation" is social_norms_violations.
+	for i, key := range l.spec.Keys {
+		if singular(key) == singular(s) {
+			return i, true
+		}
+	}
 	return 0, false
+}
+
+// singular folds a key and takes a final s off each of its words.
+func singular(key string) string {
+	words := strings.FieldsFunc(strings.ToLower(key), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, w := range words {
+		words[i] = strings.TrimSuffix(w, "s")
+	}
+	return strings.Join(words, "")
 }
 
 // evident reports whether an item's evidence holds something.

@@ -148,13 +148,8 @@ func verdicts(r *llm.Reply, key string, asked []int, yes, no []string) (map[int]
 			r.Mark(llm.Repaired, "a verdict on a "+key+" that was not asked about")
 			continue
 		}
-		w := strings.ToLower(strings.Trim(strings.TrimSpace(v.Verdict), ".*()\"'[]"))
-		switch {
-		case slices.Contains(yes, w):
-			out[*n] = true
-		case slices.Contains(no, w):
-			out[*n] = false
-		default:
+		said, ok := wordOf(v.Verdict, yes, no)
+		if out[*n] = said; !ok {
 			return nil, llm.Failed(llm.ParseFailed, fmt.Sprintf("the verdict on %s %d is neither %s nor %s", key, *n, yes[0], no[0]))
 		}
 	}
@@ -168,6 +163,27 @@ var (
 	contradictoryWords = []string{"contradictory", "contradiction", "contradicts", "contradicting", "inconsistent", "contradicted", "矛盾"}
 	consistentWords    = []string{"consistent", "no contradiction", "not contradictory", "non-contradictory", "compatible", "一致"}
 )
+
+// wordOf reads a verdict: one of the words, alone or with a reason behind a stop
+// or in brackets.
+func wordOf(s string, yes, no []string) (said, ok bool) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	first := s
+	if i := strings.IndexAny(s, ".,:;(–—\n"); i > 0 {
+		first = s[:i]
+	}
+	first, _, _ = strings.Cut(first, " - ")
+	for _, w := range []string{s, first} {
+		w = strings.Trim(w, " .*()\"'[]")
+		if slices.Contains(yes, w) {
+			return true, true
+		}
+		if slices.Contains(no, w) {
+			return false, true
+		}
+	}
+	return false, false
+}
 
 func decodePairs(r *llm.Reply, in pairInput) (map[int]bool, error) {
 	var asked []int
@@ -202,12 +218,8 @@ func decodeChains(r *llm.Reply, in evidenceInput) (map[int]chain, error) {
 		}
 		ch := chain{}
 		ch.Item, _ = ReadItem(raw) // quotes may be missing: the extracted passages stand
-		w := strings.ToLower(strings.Trim(strings.TrimSpace(v.Conclusion), ".*()\"'[]"))
-		switch {
-		case slices.Contains(contradictoryWords, w):
-			ch.Contradictory = true
-		case slices.Contains(consistentWords, w):
-		default:
+		var ok bool
+		if ch.Contradictory, ok = wordOf(v.Conclusion, contradictoryWords, consistentWords); !ok {
 			return nil, llm.Failed(llm.ParseFailed, fmt.Sprintf("the conclusion on case %d is neither contradictory nor consistent", v.Case))
 		}
 		if ch.Contradictory {

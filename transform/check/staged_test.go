@@ -183,6 +183,19 @@ func TestPlacesComparedOnce(t *testing.T) {
 	}
 }
 
+func TestWordOf(t *testing.T) {
+	for s, want := range map[string][2]bool{
+		"contradictory": {true, true}, "Contradictory (blue, then brown)": {true, true}, "**Contradictory** – the eyes differ": {true, true},
+		"contradictory - two colours": {true, true}, "Consistent.": {false, true}, "consistent: time has passed": {false, true}, "no contradiction": {false, true},
+		"(consistent)": {false, true}, "矛盾": {true, true}, "non-contradictory": {false, true},
+		"": {}, "consistent or contradictory": {}, "maybe": {}, "not consistent": {}, "neither, contradictory": {},
+	} {
+		if said, ok := wordOf(s, contradictoryWords, consistentWords); said != want[0] || ok != want[1] {
+			t.Errorf("%q: %t, %t", s, said, ok)
+		}
+	}
+}
+
 func TestStagedFailures(t *testing.T) {
 	base := stagedJudge{extract: map[string]string{"factual_detail": passages("factual_detail", "appearance_mismatches", blue, brown, rowed)},
 		clash: [][2]string{{blue, brown}}, argue: func(n int) string { return argue(n, "contradictory", "appearance_mismatches", blue, brown) }}
