@@ -3,6 +3,7 @@
 package datasets
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -131,6 +132,37 @@ func plainValue(v any) any {
 	case string: // the library's for bytes too
 		if !utf8.ValidString(v) {
 			return []byte(v)
+		}
+	default: // the values of a map are of types that the library makes up
+		switch r := reflect.ValueOf(v); r.Kind() {
+		case reflect.Pointer: // where they may be null
+			if r.IsNil() {
+				return nil
+			}
+			return plainValue(r.Elem().Interface())
+		case reflect.Struct:
+			if r.Type().Name() != "" { // a time
+				return v
+			}
+			m := make(map[string]any, r.NumField())
+			for i := range r.NumField() {
+				f := r.Type().Field(i)
+				name, _, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+				m[cmp.Or(name, f.Name)] = plainValue(r.Field(i).Interface())
+			}
+			return m
+		case reflect.Slice:
+			list := make([]any, r.Len())
+			for i := range list {
+				list[i] = plainValue(r.Index(i).Interface())
+			}
+			return list
+		case reflect.Map:
+			m := make(map[string]any, r.Len())
+			for k, e := range r.Seq2() {
+				m[fmt.Sprint(k)] = plainValue(e.Interface())
+			}
+			return m
 		}
 	}
 	return v

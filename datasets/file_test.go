@@ -151,3 +151,36 @@ func TestAnyRowsText(t *testing.T) {
 		}
 	}
 }
+
+// TestAnyRowsMaps: the values of a map are plain too, however deep.
+func TestAnyRowsMaps(t *testing.T) {
+	type said struct {
+		Words []string `parquet:"words,list"`
+		By    *string  `parquet:"by,optional"`
+	}
+	type row struct {
+		Text map[string]string `parquet:"text"`
+		Said map[string]said   `parquet:"said"`
+	}
+	who := "Zoë"
+	var buf bytes.Buffer
+	w := parquet.NewGenericWriter[row](&buf)
+	_, err := w.Write([]row{{map[string]string{"en": "Once"}, map[string]said{"a": {[]string{"b", "c"}, &who}, "d": {}}}})
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for m, err := range AnyRows(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := json.Marshal(m)
+		want := `{"said":{"a":{"by":"Zoë","words":{"list":[{"element":"b"},{"element":"c"}]}},"d":{"by":null,"words":{"list":[]}}},"text":{"en":"Once"}}`
+		if err != nil || string(js) != want {
+			t.Errorf("%s, %v, want %s", js, err, want)
+		}
+	}
+}
