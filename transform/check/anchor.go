@@ -173,6 +173,11 @@ func (l *Locator) pair(category, subtype string, it Item, a, b place) schemas.Fi
 		a, b = b, a // the place that is known comes first
 	}
 	f.Fact, f.Contra = a.Evidence, b.Evidence
+	for _, e := range []*schemas.Evidence{&f.Fact, &f.Contra} {
+		if e.Spans == nil { // of a passage that is not there: an empty list in a record
+			e.Spans = []schemas.Span{}
+		}
+	}
 	return f
 }
 

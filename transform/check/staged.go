@@ -218,6 +218,11 @@ func decodeChains(r *llm.Reply, in evidenceInput) (map[int]chain, error) {
 		}
 		ch := chain{}
 		ch.Item, _ = ReadItem(raw) // quotes may be missing: the extracted passages stand
+		for _, quote := range [][]string{ch.Fact, ch.Contra} {
+			for i, q := range quote {
+				quote[i] = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(q), ">>>"), "<<<"))
+			}
+		}
 		var ok bool
 		if ch.Contradictory, ok = wordOf(v.Conclusion, contradictoryWords, consistentWords); !ok {
 			return nil, llm.Failed(llm.ParseFailed, fmt.Sprintf("the conclusion on case %d is neither contradictory nor consistent", v.Case))

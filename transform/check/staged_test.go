@@ -148,6 +148,11 @@ func TestStaged(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"timeline_plot/0": "repaired", "characterization/0": "ok", "world_building/0": "ok", "factual_detail/0": "ok", "narrative_style/0": "ok"}, statuses(r)); diff != "" {
 		t.Error(diff)
 	}
+	for _, f := range r.Findings { // also of a single passage: empty, not null
+		if f.Fact.Spans == nil || f.Contra.Spans == nil {
+			t.Errorf("%s: spans %v and %v", f.Subtype, f.Fact.Spans, f.Contra.Spans)
+		}
+	}
 	for _, s := range r.Status {
 		if s.Category == "factual_detail" && !strings.Contains(s.Detail, "2 passages are not in the story or copy the prompt") {
 			t.Errorf("detail %q", s.Detail)
@@ -155,7 +160,6 @@ func TestStaged(t *testing.T) {
 	}
 }
 
-// A verdict that is missing was not given: the category was not judged.
 // A model may collect one passage for two kinds. The two places are compared
 // once, as the likeliest of the pairs, and asked about in one case.
 func TestPlacesComparedOnce(t *testing.T) {
@@ -164,7 +168,9 @@ func TestPlacesComparedOnce(t *testing.T) {
 		extract: map[string]string{"characterization": lists("characterization", map[string][]map[string]any{
 			"knowledge_contradictions": {item(rowed), item(cant)}, "skill_power_fluctuations": {item(rowed), item(cant), item(blue)}})},
 		clash: [][2]string{{rowed, cant}},
-		argue: func(n int) string { return argue(n, "contradictory", "skill_power_fluctuations", rowed, cant) },
+		argue: func(n int) string {
+			return argue(n, "contradictory", "skill_power_fluctuations", ">>>"+rowed+"<<<", cant)
+		},
 	}
 	client, script := judgeWith(t, j.answer)
 	r := run(t, Config{Protocol: Staged}, client, story).Report
@@ -179,7 +185,11 @@ func TestPlacesComparedOnce(t *testing.T) {
 		}
 	}
 	if pairs != 3 || cases != 1 || len(r.Findings) != 1 {
-		t.Errorf("%d pairs, %d cases, %d findings; want 3, 1, 1", pairs, cases, len(r.Findings))
+		t.Fatalf("%d pairs, %d cases, %d findings; want 3, 1, 1", pairs, cases, len(r.Findings))
+	}
+	// The marks of the prompt are no part of a quote.
+	if f := r.Findings[0]; f.Fact.Quote != cant || f.Contra.Quote != rowed || f.Contra.Class != "exact" {
+		t.Errorf("%q and, %s, %q", f.Fact.Quote, f.Contra.Class, f.Contra.Quote)
 	}
 }
 
@@ -196,6 +206,7 @@ func TestWordOf(t *testing.T) {
 	}
 }
 
+// A verdict that is missing was not given: the category was not judged.
 func TestStagedFailures(t *testing.T) {
 	base := stagedJudge{extract: map[string]string{"factual_detail": passages("factual_detail", "appearance_mismatches", blue, brown, rowed)},
 		clash: [][2]string{{blue, brown}}, argue: func(n int) string { return argue(n, "contradictory", "appearance_mismatches", blue, brown) }}
