@@ -21,8 +21,9 @@ func encode(a llm.Answer) ([]byte, error) {
 	a.Text = ""
 	rest, err := json.Marshal(a)
 	const head = `{"text":"`
-	if err != nil || !bytes.HasPrefix(rest, []byte(head)) {
-		return rest, err
+	if err != nil || !bytes.HasPrefix(rest, []byte(head)) { // the text stands elsewhere
+		a.Text = text
+		return json.Marshal(a)
 	}
 	out := append(make([]byte, 0, len(rest)+len(text)+len(text)/32), head...)
 	return append(appendQuoted(out, text), rest[len(head):]...), nil
