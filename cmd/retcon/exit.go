@@ -71,7 +71,7 @@ func classify(err error) (code int, hint string) {
 		return exitDisk, ""
 	case errors.As(err, &bug):
 		return exitBug, "this is a bug in retcon; please report it with the lines above"
-	case fetch.KindOf(err) == fetch.Input:
+	case fetch.KindOf(err) == fetch.Input, readsFolder(err):
 		return exitInput, ""
 	case fetch.KindOf(err) != 0:
 		return exitDisk, ""
@@ -87,6 +87,12 @@ func classify(err error) (code int, hint string) {
 		return exitDisk, "" // the file system's word, not a bug: a file where a folder should be, no permission, ...
 	}
 	return exitBug, ""
+}
+
+// readsFolder reports that somebody named a folder where a file is read.
+func readsFolder(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path) && path.Op == "read" && errors.Is(path, syscall.EISDIR)
 }
 
 // stopCodes are the exit codes of what stops a run that asks a model.
