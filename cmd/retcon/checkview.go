@@ -480,7 +480,11 @@ func remarked(from checked, rep schemas.CheckReport) report.Remarked {
 	}
 	for _, s := range rep.Status {
 		if s.Status != "ok" {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s, sample %d: %s (%s)", s.Category, s.Sample, s.Status, s.Detail))
+			which := s.Category
+			if rep.Samples > 1 {
+				which += fmt.Sprintf(", sample %d", s.Sample)
+			}
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s (%s)", which, s.Status, s.Detail))
 		}
 	}
 	if len(rep.NotJudged) > 0 {
@@ -504,7 +508,11 @@ func remarked(from checked, rep schemas.CheckReport) report.Remarked {
 			}
 			switch {
 			case len(e.Spans) > 0:
-				say(kind, passageOf(e))
+				if len(f.Contra.Spans) == 0 { // nothing that it would be earlier than
+					say("here", passageOf(e))
+				} else {
+					say(kind, passageOf(e))
+				}
 				if e.Quote != "" && e.Class != string(text.ClassExact) {
 					say("as quoted", quoteOf(e.Quote))
 				}
