@@ -95,15 +95,23 @@ func injectCall(model string) llm.Call[question, claim] {
 				return claim{none: "no reason given"}, nil
 			}
 			var c claim
-			for _, t := range []struct {
-				name string
-				to   *string
-			}{{"fact", &c.fact}, {"passage", &c.passage}, {"replacement", &c.replacement}, {"explanation", &c.explanation}} {
-				s, err := r.Tag(t.name)
-				if err != nil {
-					return c, err
+			// Headings in place of the tags say the same, when all are there.
+			names := []string{"fact", "passage", "replacement", "explanation"}
+			var under map[string]string
+			if !strings.ContainsAny(r.Text, "<>") {
+				if under, _ = r.Sections(names...); len(under) < len(names) {
+					under = nil
 				}
-				*t.to = text.Trim(text.Freeze(s))
+			}
+			for i, to := range []*string{&c.fact, &c.passage, &c.replacement, &c.explanation} {
+				s, ok := under[names[i]]
+				if !ok {
+					var err error
+					if s, err = r.Tag(names[i]); err != nil {
+						return c, err
+					}
+				}
+				*to = text.Trim(text.Freeze(s))
 			}
 			return c, nil
 		},
@@ -166,7 +174,7 @@ func (in *Injector) ask(ctx context.Context, pass *transform.Pass, s schemas.Sto
 			case string(llm.Pending):
 				pass.Await()
 			default:
-				pass.SetAside(s.StoryID, reason, subtype+": "+detail)
+				pass.SetAside(s.StoryID, reason, strings.TrimSuffix(subtype+": "+detail, ": "))
 			}
 			if reason != noPlace {
 				break
@@ -231,7 +239,7 @@ func verify(s schemas.Story, anchors *text.Anchorer, subtype string, c claim) (p
 	passage := anchors.Find(c.passage, -1)
 	switch {
 	case !passage.Class.Normalised() || len(passage.Ranges) != 1:
-		return p, "passage_not_found", passage.Why
+		return p, "passage_not_found", notWhole(passage)
 	case passage.Occurrences > 1:
 		return p, "passage_ambiguous", fmt.Sprintf("it stands there %d times", passage.Occurrences)
 	}
@@ -239,13 +247,13 @@ func verify(s schemas.Story, anchors *text.Anchorer, subtype string, c claim) (p
 	fact := anchors.Find(c.fact, 0)
 	switch {
 	case !fact.Class.Normalised() || len(fact.Ranges) != 1:
-		return p, "fact_not_found", fact.Why
+		return p, "fact_not_found", notWhole(fact)
 	case fact.Ranges[0].End > at.Start:
 		return p, "wrong_order", "the fact stands behind the passage that should deny it"
 	}
 	ch, why := difference(s.Text, at, c.replacement)
 	if why != "" {
-		return p, why, ""
+		return p, why, "the passage that was written anew"
 	}
 	// The two must not share a sentence: the fact stays as it is.
 	for _, t := range text.Sentences(s.Text) {
@@ -257,10 +265,25 @@ func verify(s schemas.Story, anchors *text.Anchorer, subtype string, c claim) (p
 		explanation: c.explanation, alleged: c.explanation, checked: "nobody"}, "", ""
 }
 
+// notWhole says why a match is no passage that stands in one piece, word for
+// word.
+func notWhole(m text.Match) string {
+	if m.Class.Found() && !m.Class.Normalised() || len(m.Ranges) > 1 {
+		return strings.TrimSuffix("quoted with changes: "+string(m.Class)+"; "+m.Why, "; ")
+	}
+	return m.Why
+}
+
+// bold matches words that Markdown prints bold.
+var bold = regexp.MustCompile(`\*\*([^*\n]+)\*\*`)
+
 // difference is the shortest run of words in which a new passage differs from
 // the story's own at r.
 func difference(s string, r text.Range, now string) (change, string) {
 	old := r.Of(s)
+	if !strings.Contains(old, "**") {
+		now = bold.ReplaceAllString(now, "$1") // how a chat shows what changed
+	}
 	if letters(old) == letters(now) {
 		return change{}, "noop_edit"
 	}

@@ -316,6 +316,9 @@ func TestErrorsAfterAnswers(t *testing.T) {
 		}
 		return path
 	}
+	if rep, err := batch.Import(t.Context(), st, filepath.Join(dir, "nowhere.jsonl")); err == nil || rep.Missing != 3 {
+		t.Errorf("a file that is not there: %+v, %v", rep, err)
+	}
 	lost := write("lost.jsonl", fmt.Sprintf(`{"custom_id": %q, "response": null, "error": {"code": "no_answer", "message": "given up"}}`+"\n", ids["q2"]))
 	if rep, err := batch.Import(t.Context(), st, lost); llm.StopClassOf(err) != llm.StopSetting || rep.Missing != 3 {
 		t.Errorf("before any answer: %+v, %v", rep, err)

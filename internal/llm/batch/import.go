@@ -132,6 +132,7 @@ func Import(ctx context.Context, st Store, paths ...string) (Report, error) {
 		im.ours[rec.Key.CustomID()] = &entry{rec: rec}
 	}
 	im.total = len(im.ours)
+	rep.Missing = len(pending) // also where a file cannot be read
 	for _, path := range paths {
 		if err := im.file(ctx, path); err != nil {
 			return rep, err
