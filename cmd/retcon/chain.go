@@ -14,6 +14,7 @@ import (
 	"github.com/retcon-bench/retcon/ingest/all"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/transform/dedup"
 )
 
 // Folders of a workspace, one a step, in the order of the chain.
@@ -76,6 +77,9 @@ func (f chainFlags) open(e *env) (*chain, error) {
 	}
 	if c.recipe, err = f.resolve(); err != nil {
 		return nil, err
+	}
+	if err := (dedup.Settings{DedupRecipe: c.recipe.Dedup, Memory: c.memory}).Check(); err != nil {
+		return nil, withHint(exitUsage, "", err)
 	}
 	c.engine = c.recipe.Make.Engine
 	if c.engine != engineRules {

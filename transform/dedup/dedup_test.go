@@ -787,7 +787,7 @@ func FuzzSign(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, shingle, bands, rows int) {
 		set := defaults()
 		set.Shingle, set.Bands, set.Rows = shingle%65, bands%60, rows%8
-		if set.check() != nil {
+		if set.Check() != nil {
 			t.Skip()
 		}
 		s := story("a:1", text)

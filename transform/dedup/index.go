@@ -30,7 +30,7 @@ type Index struct {
 // NewIndex returns an empty index. It must be closed if it is not used up by
 // Choose.
 func NewIndex(set Settings) *Index {
-	x := &Index{err: set.check(), set: set.withDefaults(), rows: keyRows}
+	x := &Index{err: set.Check(), set: set.withDefaults(), rows: keyRows}
 	x.spill = spill{dir: set.TempDir}
 	if set.Memory > 0 {
 		x.budget = max(set.Memory/4, 1)

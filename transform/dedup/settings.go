@@ -62,9 +62,9 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// check refuses settings that no run can use. It looks at them before the
+// Check refuses settings that no run can use. It looks at them before the
 // defaults are filled in.
-func (s Settings) check() error {
+func (s Settings) Check() error {
 	switch {
 	case s.Shingle < 0 || s.Shingle > 64:
 		return fmt.Errorf("dedup: shingle is %d words; it must be 1 to 64", s.Shingle)
