@@ -41,7 +41,7 @@ type modelFlags struct {
 	Plan     bool   `help:"Print calls, tokens and a price range by stage, after what the store holds; ask and publish nothing."`
 	Budget   string `help:"Stop when this run has spent so much, such as 5usd. What was answered is kept." placeholder:"AMOUNT"`
 	Partial  bool   `help:"Publish what is there although answers are missing; the step's state is then partial."`
-	AskAgain bool   `help:"Ask once more what was refused, truncated, empty or failed, and in check what could not be read; else a stored failure is final."`
+	AskAgain bool   `help:"Ask once more what was refused, truncated, empty or failed, and in check, generate and diagnostic what could not be read; else a stored failure is final."`
 }
 
 // asker is a model client with what has to be closed and told at the end.

@@ -113,6 +113,8 @@ func (cfg Config) call() llm.Call[input, written] {
 		Template: llm.MustTemplate(prompts, "prompts/"+cfg.Task+".tmpl"),
 		Params:   llm.Params{MaxTokens: 4096}.Over(cfg.Params),
 		Model:    cfg.Model,
+
+		AskUnread: true,
 	}
 	tag := ""
 	switch cfg.Task {
