@@ -74,7 +74,7 @@ func (e *Error) Error() string {
 	cause := e.Err.Error()
 	switch in := e.Err.(type) {
 	case *Error:
-		if strings.HasPrefix(in.Name, e.Name) {
+		if rest, ok := strings.CutPrefix(in.Name, e.Name); ok && (rest == "" || strings.ContainsAny(rest[:1], `/\:`) || os.IsPathSeparator(e.Name[len(e.Name)-1])) {
 			return cause
 		}
 	case *fs.PathError:

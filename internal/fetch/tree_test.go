@@ -885,6 +885,8 @@ func TestErrorNamesOnce(t *testing.T) {
 		{&Error{"open", "a", Input, &fs.PathError{Op: "open", Path: "a/b", Err: bad}}, "open a: b: bad"},
 		{&Error{"open", "a", Input, &fs.PathError{Op: "open", Path: "ab", Err: bad}}, "open a: open ab: bad"},
 		{&Error{"read", "a", Input, &Error{"open", "a: line 3", Disk, bad}}, "open a: line 3: bad"},
+		{&Error{"read", "a/", Input, &Error{"open", "a/b", Disk, bad}}, "open a/b: bad"},
+		{&Error{"read", "a", Input, &Error{"open", "ab", Disk, bad}}, "read a: open ab: bad"},
 		{&Error{"read", "b", Input, &Error{"open", "a", Disk, bad}}, "read b: open a: bad"},
 		{&Error{"read", "a", Input, &RowError{"a", 2, 3, 3, bad}}, "read a: line 3: row 2: bad"},
 		{&Error{"read", "a", Input, &RowError{"b", 2, 3, 3, bad}}, "read a: b: line 3: row 2: bad"},
