@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -99,6 +100,10 @@ func TestOddRows(t *testing.T) {
 	}
 	if v, ok := (tableRow{value: map[string]any{"id": math.NaN()}}).get("id"); ok {
 		t.Errorf("NaN is the id %q", v)
+	}
+	deep := tableRow{value: map[string]any{"logprobs": map[string]any{"tokens": []any{"a", nil}, "n": json.Number("1.50")}}}
+	if v, ok := deep.get("logprobs"); !ok || v != `{"n":1.50,"tokens":["a",null]}` {
+		t.Errorf("an object in a cell is %q", v)
 	}
 	bytes := tableRow{value: map[string]any{"story": []byte{0xff}}}
 	if v, ok := bytes.get("story"); ok {

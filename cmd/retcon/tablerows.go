@@ -29,8 +29,8 @@ type tableRow struct {
 	value any      // what a JSON or Parquet row is: a map, for all who asked tableRows
 }
 
-// get is a cell as text. In CSV an empty cell is nothing; what a table of
-// numbers has for nothing, NaN, is nothing here too.
+// get is a cell as text, a list or an object as JSON. In CSV an empty cell is
+// nothing; what a table of numbers has for nothing, NaN, is nothing here too.
 func (r tableRow) get(name string) (string, bool) {
 	if r.cells != nil {
 		if i := slices.Index(r.names, name); i >= 0 && i < len(r.cells) {
@@ -46,6 +46,9 @@ func (r tableRow) get(name string) (string, bool) {
 		return v, true
 	case float64:
 		return fmt.Sprint(v), !math.IsNaN(v)
+	case []any, map[string]any:
+		js, err := json.Marshal(v)
+		return string(js), err == nil
 	default:
 		return fmt.Sprint(v), true
 	}
