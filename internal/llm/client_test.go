@@ -546,6 +546,15 @@ func TestRates(t *testing.T) {
 	})
 }
 
+func unused(t *testing.T, c *llm.Client) []string {
+	t.Helper()
+	why, err := c.Unused(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return why
+}
+
 // C49: one blank more in a prompt is another prompt, and the report says why
 // old answers were of no use.
 func TestUnusedSaysWhy(t *testing.T) {
@@ -559,11 +568,7 @@ func TestUnusedSaysWhy(t *testing.T) {
 		if _, err := call.Do(t.Context(), c, "x", 0); err != nil {
 			t.Fatal(err)
 		}
-		why, err := c.Unused(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return why
+		return unused(t, c)
 	}
 	if why := run(call); len(why) != 0 {
 		t.Errorf("first run: %q", why)
@@ -590,11 +595,7 @@ func TestUnusedOfSeveralTemplates(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		why, err := c.Unused(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return why
+		return unused(t, c)
 	}
 	ask("One.", "One.", "Two.", "Two.")
 	if why := ask("One.", "One.", "Two.", "Two.", "Three."); len(why) != 0 {
