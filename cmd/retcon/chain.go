@@ -131,18 +131,22 @@ func (c *chain) inputOf(dir string) ([]schemas.NamedHash, error) {
 		return nil, withHint(exitUsage, "run the steps before it first, or `retcon build`, which runs all", err)
 	}
 	if m.Out == 0 && (dir == ingestDir || dir == dedupDir) {
-		var why []string
-		for _, r := range m.Reasons {
-			why = append(why, fmt.Sprintf("%s %d", r.Name, r.N))
-		}
 		return nil, withHint(exitInput, "each is in "+filepath.Join(c.ws.Step(dir), pipeline.DroppedFile)+" with its reason; give other stories with --corpus, or compare with less",
-			fmt.Errorf("%s set every story aside, none of %d is left: %s", m.Step, m.Dropped, strings.Join(why, ", ")))
+			fmt.Errorf("%s set every story aside, none of %d is left: %s", m.Step, m.Dropped, listCounts(m.Reasons)))
 	}
 	var in []schemas.NamedHash
 	for _, f := range m.Outputs {
 		in = append(in, schemas.NamedHash{Name: dir + "/" + f.Path, SHA256: f.SHA256})
 	}
 	return in, nil
+}
+
+func listCounts(counts []schemas.Count) string {
+	var list []string
+	for _, c := range counts {
+		list = append(list, fmt.Sprintf("%s %d", c.Name, c.N))
+	}
+	return strings.Join(list, ", ")
 }
 
 // step runs one step of the chain unless its output is current. It returns

@@ -223,6 +223,16 @@ func (c *chain) releaseAgainst(against []string) (schemas.Manifest, bool, error)
 	if err != nil {
 		return m, false, err
 	}
+	rows := 0
+	for _, s := range m.Steps {
+		if s.Step == "splits" || s.Step == "prompts" {
+			rows += s.Out
+		}
+	}
+	if rows == 0 {
+		return m, false, withHint(exitInput, "each is in the "+pipeline.DroppedFile+" of its step's folder in "+c.ws.Dir()+", with its reason",
+			fmt.Errorf("there is no row to release; set aside: %s", listCounts(m.Drops)))
+	}
 	var earlier []*datasets.Release
 	for _, dir := range against {
 		r, err := datasets.Open(dir)
