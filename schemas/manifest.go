@@ -54,7 +54,8 @@ type ReasonYield struct {
 	Examples []ReasonExample `json:"examples"`
 }
 
-// ReasonExample is one record, or part of one, that was set aside.
+// ReasonExample is one record, or part of one, that was set aside. A release
+// says nothing of it that could quote a text which it does not carry.
 type ReasonExample struct {
 	ID     string `json:"id"`
 	Detail string `json:"detail"`
