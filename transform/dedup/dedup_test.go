@@ -442,6 +442,11 @@ func TestWhichCopyStays(t *testing.T) {
 	set.Corpora = []string{"best", "good"}
 	dirty := story("good:a-dirty", tale)
 	dirty.Source.Repaired = 3
+	kept := func(id, text string) schemas.Story {
+		s := story(id, text)
+		s.Source.Redistribute = schemas.RedistributeDerived
+		return s
+	}
 	marked := story("good:b-marked", "[12] "+tale[:100]+"_"+tale[100:])
 	marked.Text = strings.Replace(marked.Text, "[12] ", "[] ", 1)
 	for _, c := range []struct {
@@ -451,6 +456,9 @@ func TestWhichCopyStays(t *testing.T) {
 		kept    string
 	}{
 		{"best source before longest", "", []schemas.Story{story("good:1", longer), story("best:1", tale)}, "best:1"},
+		{"what may be published before the best source", "", []schemas.Story{kept("best:1", longer), story("good:1", tale)}, "good:1"},
+		{"and before a corpus that is listed", "", []schemas.Story{kept("best:1", longer), story("other:1", tale)}, "other:1"},
+		{"of two that may not be, the best source", "", []schemas.Story{kept("good:1", longer), kept("best:1", tale)}, "best:1"},
 		{"a corpus that is not listed comes last", "", []schemas.Story{story("other:1", longer), story("good:1", tale)}, "good:1"},
 		{"longest", "", []schemas.Story{story("good:1", tale), story("good:2", longer)}, "good:2"},
 		{"cleanest", "", []schemas.Story{dirty, marked, story("good:z", tale)}, "good:z"},

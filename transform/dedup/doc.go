@@ -40,9 +40,9 @@
 // # Which copy stays
 //
 // Stories are taken in one order, which depends on the stories alone: those
-// that an earlier release kept; those that are no part of a longer story; the
-// corpus that stands first in Settings.Corpora; the most words; the fewest
-// leftovers of transcription; the smallest id. Each stays unless it is a
+// that an earlier release kept; those that are no part of a longer story; texts
+// that a release may carry; the corpus that stands first in Settings.Corpora; the
+// most words; the fewest leftovers of transcription; the smallest id. Each stays unless it is a
 // duplicate of one that already stays. So nothing is chained: a story is set
 // aside for one that it is itself alike, never for the neighbour of a
 // neighbour. The one exception are passages, see partOf in decide.go.

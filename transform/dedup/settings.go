@@ -12,7 +12,7 @@ import (
 
 // Version of the step: it changes whenever the same stories may be decided
 // otherwise.
-const Version = "1"
+const Version = "2"
 
 // Settings are those of a recipe with what the recipe cannot say. Zero values
 // of Shingle, Jaccard, Containment, Bands and Rows stand for the defaults of
@@ -21,7 +21,8 @@ type Settings struct {
 	schemas.DedupRecipe
 
 	// Corpora are the names of the corpora in order of preference: of two
-	// equal stories that of the earlier corpus stays.
+	// equal stories that of the earlier corpus stays, but that a text which a
+	// release may carry goes before one that it may not.
 	Corpora []string
 
 	// Earlier holds the story_id of every story that a named earlier release
@@ -97,11 +98,16 @@ func (s Settings) keys() int {
 // whole is the number of words under which a text is compared whole.
 func (s Settings) whole() int { return max(s.Shingle, WholeWords) }
 
-// rank is the place of a corpus in the order of preference.
-func (s Settings) rank(corpus string) uint16 {
-	i := slices.Index(s.Corpora, corpus)
+// rank is the place of a source in the order of preference: texts that a
+// release may carry before those that their terms keep back, so that the copy
+// that stays can be published.
+func (s Settings) rank(source schemas.Source) uint16 {
+	i := slices.Index(s.Corpora, source.Corpus)
 	if i < 0 {
 		i = len(s.Corpora)
+	}
+	if r := source.Redistribute; r == schemas.RedistributeDerived || r == schemas.RedistributeIDs {
+		i += len(s.Corpora) + 1
 	}
 	return uint16(min(i, math.MaxUint16))
 }

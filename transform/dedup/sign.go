@@ -27,7 +27,7 @@ type Signature struct {
 	ID     string
 	Words  int32  // as Sign counts them, see the package comment
 	Litter int32  // characters left over from transcription; fewer are cleaner
-	Corpus uint16 // place of the story's corpus in Settings.Corpora; those not listed come last
+	Corpus uint16 // place of the story's source in the order of preference, see Settings.Corpora; those not listed come last
 	Query  bool   // compared whole, and with queries only
 	Hash   [2]uint64
 	// Keys are the band keys, in band order (the minimum hashes themselves
@@ -60,7 +60,7 @@ func (w *signer) sign(s schemas.Story, set Settings) Signature {
 		ID:     strings.Clone(s.StoryID), // it may be a slice of a whole record
 		Words:  int32(min(len(w.hashes), math.MaxInt32)),
 		Litter: int32(min(litter+s.Source.Repaired, math.MaxInt32)),
-		Corpus: set.rank(s.Source.Corpus),
+		Corpus: set.rank(s.Source),
 		Query:  s.Kind == schemas.KindQuery,
 		Hash:   w.hash(s.Text),
 	}
