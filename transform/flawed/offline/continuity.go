@@ -54,6 +54,9 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		if worn[f.group] && !slices.ContainsFunc(f.Changes[:last+1], func(c Change) bool { return !c.Speech }) {
 			return false // whoever is told to put on the green gown may put on another
 		}
+		if worn[f.group] && st.changesClothes(a.Sent, b.Sent) {
+			return false // they tore off the white dress; she put on the green one
+		}
 		if !beings[f.group] && !strays[f.group] {
 			// A garment or a door stays its owner's, unless time goes by and
 			// nobody says whose it is.
@@ -221,6 +224,17 @@ var crowdWords = set("others many rest several company")
 
 // worn are what people change.
 var worn = set("garment cloth footwear")
+
+// changesClothes reports that something is taken off in sentence a and put on
+// in sentence b.
+func (st *Story) changesClothes(a, b int) bool {
+	return st.sentHas(a, offWords) && st.sentHas(b, onWords)
+}
+
+var (
+	offWords = set("off")
+	onWords  = set("put dressed donned")
+)
 
 // onScene counts the mentions of a name before byte act2 in which the narrator
 // has its bearer there: not in what is said, asked or meant for him.

@@ -44,6 +44,8 @@ func TestPrecision(t *testing.T) {
 		{"what has a mark of its own", "He had a horn spoon. The horn spoon was long.\n##\nThe well was deep. The sun shone. It was noon. Then he laid the horn spoon down.", "object", "spoon", true},
 		{"a friend may be the soldier", "There was a scholar. The scholar was old, and he had a friend.\n##\nThen the scholar laughed.", "role", "scholar", false},
 		{"a gown she was told of", "\"Put on your green gown,\" said he. \"Your green gown is in the box.\"\n##\nShe put on her green gown.", "colour", "green", false},
+		{"a dress taken off, and one put on", "She wore a white dress. They tore off the white dress.\n##\nShe put on the white dress.", "colour", "white", false},
+		{"a dress put on", "She wore a white dress. They liked the white dress.\n##\nShe put on the white dress.", "colour", "white", true},
 		{"a term set again", "He must serve for seven years.\n##\nWhen the seven years were over he came home. \"You must serve for seven years again,\" they said.", "duration", "seven", false},
 		{"a term", "He must serve for seven years.\n##\nWhen the seven years were over he came home.", "duration", "seven", true},
 		{"a name of whom they only speak", "They asked whether Ralf was at home, and if Ralf was well, for he was old. They sent word that Ralf was to have it, and that he was welcome.\n##\nThe men gave it to Ralf, and he went. He said that Ralf saw it.", "name", "Ralf", false},
