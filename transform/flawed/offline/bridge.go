@@ -25,7 +25,7 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 		at := -1
 		if f.Class == "name" || f.Class == "role" {
 			// What somebody has always been called may be told wherever he is on stage.
-			at = st.calledAside(f, st.firstTold(f), to)
+			at = st.calledAside(f, f.firstTold(), to)
 		} else {
 			at = st.asideBehind(f, from, to)
 		}

@@ -221,7 +221,7 @@ func (st *Story) linked(f *Flip, act2 int) bool {
 	if owners > 0 && plainOnes == 0 && !owned && gap > close {
 		return false
 	}
-	if f.known && (before < 2 && (gap > 4 || f.Class == "species" && gap > 2) || before < 3 && gap > 8) {
+	if f.known && (before < 2 && gap > 4 || before < 3 && gap > 8) {
 		return false
 	}
 	if before < 2 && strange {

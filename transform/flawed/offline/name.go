@@ -184,22 +184,18 @@ func (st *Story) names(candidates []Person) []*Flip {
 
 func (st *Story) rename(p Person, candidates []Person) *Flip {
 	w := strings.ToLower(p.Name)
-	for t := range st.at {
-		if t != w && t != w+"'s" && (compoundHas(t, w) || len(w) >= 4 && strings.HasPrefix(t, w[:4])) && !(plainName(w, p.Gender) && st.small(t)) {
+	for t, at := range st.at {
+		if t != w && sameName(t, w) && slices.ContainsFunc(at, func(k int) bool { return st.toks[k].upper }) {
+			return st.turnDown(w, "name", "kindred_word") // Kate is Catherine
+		}
+		if t != w && t != w+"'s" && (compoundHas(t, w) || len(w) >= 4 && strings.HasPrefix(t, w[:4])) && (st.capital(t) || !plainName(w, p.Gender)) { // a jacket has nothing to do with Jack
 			return st.turnDown(w, "name", "kindred_word")
 		}
-		if at := st.at[t][0]; len(t) > 3 && t != w && t != w+"'s" && sharedStart(t, w) >= max(3, min(4, len(w)-1)) && st.toks[at].upper && !st.toks[at].head {
+		if len(t) > 3 && t != w && t != w+"'s" && sharedStart(t, w) >= max(3, min(4, len(w)-1)) && st.toks[at[0]].upper && !st.toks[at[0]].head {
 			return st.turnDown(w, "name", "kindred_word") // Annie beside Anne
 		}
-		if short := strings.TrimSuffix(strings.TrimSuffix(t, "'s"), "y"); len(short) >= 3 && short != w && strings.HasPrefix(w, short) && st.toks[st.at[t][0]].upper {
+		if short := strings.TrimSuffix(strings.TrimSuffix(t, "'s"), "y"); len(short) >= 3 && short != w && strings.HasPrefix(w, short) && st.toks[at[0]].upper {
 			return st.turnDown(w, "name", "kindred_word") // Dan beside Daniel
-		}
-	}
-	for _, same := range sameNames {
-		for other := range same {
-			if at := st.at[other]; same[w] && other != w && len(at) > 0 && slices.ContainsFunc(at, func(k int) bool { return st.toks[k].upper }) {
-				return st.turnDown(w, "name", "kindred_word") // Kate is Catherine
-			}
 		}
 	}
 	if !plainName(w, p.Gender) && st.described(w) {
@@ -281,12 +277,6 @@ func (st *Story) titleAt(i int) bool {
 	return false
 }
 
-// small reports a word that the story writes with a small letter wherever it
-// stands within a sentence: a jacket has nothing to do with Jack.
-func (st *Story) small(w string) bool {
-	return !st.capital(w)
-}
-
 // sharedStart returns how many bytes two names have in common from the start.
 func sharedStart(a, b string) int {
 	n := 0
@@ -315,6 +305,11 @@ func variantOf(a, b string) bool {
 	if initial(a) == initial(b) || len(a) >= 3 && strings.Contains(b, a) || len(b) >= 3 && strings.Contains(a, b) || skeleton(a) == skeleton(b) {
 		return true
 	}
+	return sameName(a, b)
+}
+
+// sameName reports forms of one name.
+func sameName(a, b string) bool {
 	return slices.ContainsFunc(sameNames, func(s map[string]bool) bool { return s[a] && s[b] })
 }
 

@@ -99,7 +99,7 @@ func (st *Story) opensScene(i int) bool {
 		return true
 	case p == overnight && strings.Contains(st.gap(i-1), "\n"):
 		return true // the next morning, when the day before has had its paragraph
-	case st.turns(w):
+	case turns(w):
 		return true
 	case first == "on" || first == "in" || first == "at":
 		return scenic[w[1].w] || w[1].w == "the" && scenic[w[2].w]
@@ -109,7 +109,7 @@ func (st *Story) opensScene(i int) bool {
 
 // turns reports the words of a sentence with which the narrator turns to somebody
 // new: now the king had a daughter; not: now the wife had advised them.
-func (st *Story) turns(w []token) bool {
+func turns(w []token) bool {
 	if len(w) < 4 || w[0].w != "now" && w[0].w != "there" {
 		return false
 	}
@@ -159,7 +159,7 @@ func (st *Story) asideBehind(f *Flip, from, to int) int {
 
 // firstTold returns the first sentence in which the narrator mentions the
 // thing, -1 when there is none.
-func (st *Story) firstTold(f *Flip) int {
+func (f *Flip) firstTold() int {
 	for _, c := range f.Changes {
 		if !c.Speech && !c.vague {
 			return c.Sent
@@ -196,7 +196,7 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 		return false
 	}
 	// Now it happened, and one day, it came to pass.
-	happens := st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || st.turns(w)
+	happens := st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || turns(w)
 	if !happens && (leaning[w[0].w] || w[0].w == "it") {
 		return false
 	}
