@@ -124,7 +124,7 @@ func TestRulesOnTales(t *testing.T) {
 			t.Errorf("no embedded tale shows the class %s", c)
 		}
 	}
-	if n["items"] < 20 || n[schemas.VariantCounterfactual] < 20 || n[schemas.VariantResolved] < 5 || n[schemas.VariantEditControl] < 1 {
+	if n["items"] < 40 || n[schemas.VariantCounterfactual] < 35 || n[schemas.VariantResolved] < 15 || n[schemas.VariantEditControl] < 10 {
 		t.Errorf("%v", n)
 	}
 	t.Logf("%v; classes %v", n, seen)
@@ -157,7 +157,7 @@ func TestRulesOnCorpora(t *testing.T) {
 	}
 	cfg := Config{Seed: 1, Survey: surveyOf(stories)}
 	titles, sources, class := map[string]bool{}, map[string]bool{}, map[string]int{}
-	items := 0
+	items, resolved := 0, 0
 	for _, s := range stories {
 		if key := schemas.Slug(s.Title); titles[key] {
 			continue
@@ -172,11 +172,14 @@ func TestRulesOnCorpora(t *testing.T) {
 			items++
 			class[d.Fact.Class]++
 			sources[d.GroupID] = true
+			if d.Resolved != nil {
+				resolved++
+			}
 		}
 	}
-	t.Logf("%d items from %d of %d sources: %v", items, len(sources), len(titles), class)
-	if items < 80 || len(sources) < 60 {
-		t.Errorf("%d items from %d sources; want 80 from 60", items, len(sources))
+	t.Logf("%d items from %d of %d sources, %d resolved: %v", items, len(sources), len(titles), resolved, class)
+	if items < 80 || len(sources) < 60 || resolved < 20 {
+		t.Errorf("%d items from %d sources, %d of them resolved; want 80 from 60, and 20", items, len(sources), resolved)
 	}
 	for c, n := range class {
 		if 2*n > items {

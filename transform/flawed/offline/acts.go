@@ -49,7 +49,7 @@ func (st *Story) Acts(flips []*Flip) (act2, act3 int, ok bool) {
 			for _, f := range flips {
 				if st.Fits(f, st.Sents[s].Start) {
 					n++
-					if _, _, ok := st.Bridge(f, st.Sents[s].Start); ok {
+					if _, _, ok := st.atBest(f, st.Sents[s].Start); ok {
 						n++ // it gives two stories
 					}
 				}
@@ -144,7 +144,7 @@ func (st *Story) pick(renames []*Flip) []*Flip {
 			if len(first) == 0 {
 				first = []*Flip{f}
 			}
-			if _, _, ok := st.Bridge(f, at); ok {
+			if _, _, ok := st.atBest(f, at); ok {
 				explained = append(explained, f)
 				break
 			}

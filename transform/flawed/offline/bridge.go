@@ -2,26 +2,36 @@
 
 package offline
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Bridge returns a sentence that explains the fact's change, and the sentence
-// of the source it stands behind, in narration between the last statement
-// before byte act2 and the first flip. It is an aside of the narrator (the
-// goblet was golden on the outside), which asks for no time and nobody who
-// acts, or it tells how and when the thing changed, at the end of a scene. ok is
-// false when the rules know no such place, or no such way. An aside about what
-// somebody is called may stand among the statements, at best where the name is
-// brought in.
+// of the source it stands behind, in narration between the first statement and
+// the first flip. ok is false when the rules know no such place, or no such way.
 func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
+	if after, words, ok = st.atBest(f, act2); ok {
+		return after, words, ok
+	}
+	switch f.Class {
+	case "name":
+		return st.late(f, act2)
+	case "duration":
+		return st.resetTerm(f, act2)
+	}
+	return 0, "", false
+}
+
+// atBest is Bridge for what a story can tell at its best place: an aside of the
+// narrator (the goblet was golden on the outside), which asks for no time and
+// nobody who acts, or how and when the thing changed, at the end of a scene. An
+// aside about what somebody is called may stand among the statements, where the
+// name is brought in.
+func (st *Story) atBest(f *Flip, act2 int) (after int, words string, ok bool) {
 	ev, sup := f.Evidence(act2), f.Supports(act2)
-	if len(ev) == 0 || len(sup) == 0 || f.Class == "name" && (st.titled(f) || st.calledAlways(f)) || f.Class == "duration" && (st.andADay(f) || st.countdown()) {
+	if len(ev) == 0 || len(sup) == 0 || f.Class == "duration" || f.Class == "name" && (st.titled(f) || st.calledAlways(f)) {
 		return 0, "", false
 	}
 	from, to := ev[len(ev)-1], sup[0]
-	if t := st.template(f, aside); t != "" {
+	if t := st.template(f, f.aside); t != "" {
 		at := -1
 		if f.Class == "name" || f.Class == "role" {
 			// What somebody has always been called may be told wherever he is on stage.
@@ -30,7 +40,7 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 			at = st.asideBehind(f, from, to)
 		}
 		if at >= 0 {
-			words := st.fill(t, f, aside, "")
+			words := st.fill(t, f)
 			if next := st.wordsIn(at + 1); len(next) > 0 && next[0].w == "now" {
 				words = upperFirst(strings.TrimPrefix(words, "Now ")) // not twice in a row
 			}
@@ -48,14 +58,32 @@ func (st *Story) Bridge(f *Flip, act2 int) (after int, words string, ok bool) {
 			best, at = p, i
 		}
 	}
-	if at < 0 || best < interval || f.Class == "duration" && st.nearlyOver(f, at+1) {
+	if at < 0 {
 		return 0, "", false
 	}
-	t := st.template(f, best)
+	t := st.template(f, st.happens(f, best))
 	if t == "" {
 		return 0, "", false
 	}
-	return at, st.fill(t, f, best, st.Sents[at+1].Of(st.Text)), true
+	return at, st.when(f, best, st.Sents[at+1].Of(st.Text)) + " " + st.fill(t, f), true
+}
+
+// late is Bridge for a second name that is told after its bearer was brought in.
+func (st *Story) late(f *Flip, act2 int) (after int, words string, ok bool) {
+	sup := f.Supports(act2)
+	if len(sup) == 0 || st.titled(f) || st.calledAlways(f) {
+		return 0, "", false
+	}
+	first := f.firstTold()
+	at := st.lateAside(f, first, sup[0])
+	if at < 0 {
+		return 0, "", false
+	}
+	needs := just("late")
+	if at < first+3 {
+		needs = f.aside // early enough
+	}
+	return at, st.fill(st.template(f, needs), f), true
 }
 
 // calledAlways reports a story that says what its bearer is always called, or
@@ -76,20 +104,6 @@ func (st *Story) calledAlways(f *Flip) bool {
 
 var onlySo = set("never nobody none one always anything ever everybody everyone people only")
 
-// countdown reports a story that counts the days of a term to its end: in three
-// more days.
-func (st *Story) countdown() bool {
-	for _, w := range []string{"day", "days", "week", "weeks", "month", "months", "year", "years"} {
-		for _, t := range st.at[w] {
-			number := func(k int) bool { return k >= 0 && (st.toks[k].w == "one" || numberWords[st.toks[k].w] > 0) }
-			if st.nextIs(t, "more") && number(t-1) || st.nextIs(t, "left") && number(t-1) || t > 1 && st.toks[t-1].w == "more" && number(t-2) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // titled reports a name that goes with a title: Sir Edmund takes no other.
 func (st *Story) titled(f *Flip) bool {
 	for _, c := range f.Changes {
@@ -101,49 +115,6 @@ func (st *Story) titled(f *Flip) bool {
 }
 
 var titles = set("king queen prince princess emperor empress sir madam lady lord master mistress mr mrs miss dame saint st father mother grandfather grandmother granny uncle aunt brother sister captain doctor squire")
-
-// nearlyOver reports that a time has all but gone by before sentence to.
-func (st *Story) nearlyOver(f *Flip, to int) bool {
-	for _, c := range f.Changes {
-		if c.Sent < to && st.sentHas(c.Sent, nearEnd) {
-			return true
-		}
-	}
-	return false
-}
-
-var nearEnd = set("nearly almost end ended close near last remained gone passed elapsed expired")
-
-// andADay reports a term of so many years and a day.
-func (st *Story) andADay(f *Flip) bool {
-	for _, c := range f.Changes {
-		t := st.tokenAt(c.Start)
-		if t+4 < len(st.toks) && st.toks[t+2].w == "and" && st.toks[t+3].w == "a" && st.toks[t+4].w == "day" {
-			return true
-		}
-	}
-	return false
-}
-
-// setter returns who set a term: "the dragon", when a mention of it stands in
-// what the dragon says; "" when the story does not say.
-func (st *Story) setter(f *Flip) string {
-	for _, c := range f.Changes {
-		if !c.Speech {
-			continue
-		}
-		w := st.wordsIn(c.Sent)
-		for k := 1; k < len(w); k++ {
-			if w[k].speech || !(w[k-1].w == "said" || w[k-1].w == "answered" || w[k-1].w == "replied" || w[k-1].w == "cried") || w[k].w != "the" {
-				continue
-			}
-			if k+1 < len(w) && !w[k+1].speech && !lexicon().words["modifier"][w[k+1].w] && (k+2 >= len(w) || w[k+2].sep != "" || w[k+2].speech) {
-				return st.Text[w[k].start:w[k+1].end]
-			}
-		}
-	}
-	return ""
-}
 
 // lookedBack reports that a sentence which flips tells of what was before: she
 // thought of the night when she had played on the flute. No later change
@@ -181,9 +152,6 @@ func (st *Story) death(f *Flip, to int) bool {
 	return false
 }
 
-// terms are words of a time to which somebody is bound.
-var terms = set("shall must till until sleep slept speak laugh wander wandered waited imprisoned enchanted spell dumb silent servants bargain years' bound serve served service apprentice apprenticed promised promise sworn swore vow vowed condemned sentenced wait contract term must hired")
-
 var deathWords = set("died dead death tomb grave buried killed slain")
 
 // whens say when it happened.
@@ -195,55 +163,22 @@ var whens = map[pause][]string{
 	longTime:  {"In the course of time", "In the time that followed"},
 }
 
-// template chooses a sentence of bridges.tsv that fits the flip and the pause.
-func (st *Story) template(f *Flip, p pause) string {
+// template chooses a sentence of bridges.tsv for the flip, of those whose needs
+// are met; one made for the flip's group before one for all.
+func (st *Story) template(f *Flip, met func(needs string) bool) string {
 	class := f.Class
 	if n, m := numberWords[f.Old], numberWords[f.New]; n > 0 && m > n {
 		class += "+"
 	}
 	var fits, general []string
 	for _, b := range lexicon().bridges {
-		if b.class != class || !b.groups["*"] && !b.groups[f.group] {
-			continue
-		}
-		if needs, ok := strings.CutPrefix(b.needs, "aside"); (p == aside) != ok || p == aside && !st.asideFits(f, needs) {
-			continue
-		}
-		if p != aside && p < overnight && b.needs != "now" {
-			continue
-		}
-		switch b.needs {
-		case "days":
-			if p < someTime {
-				continue
-			}
-		case "long":
-			if p < longTime {
-				continue
-			}
-		case "term":
-			if !slices.ContainsFunc(f.Changes, func(c Change) bool { return st.sentHas(c.Sent, terms) }) {
-				continue
-			}
-		case "setter":
-			if st.setter(f) != "" {
-				return b.sentence
-			}
-			continue
-		case "magic", "spell":
-			if !st.magic() {
-				continue
-			}
-		case "owned":
-			if !slices.ContainsFunc(f.Changes, func(c Change) bool { return c.poss }) {
-				continue
-			}
-		}
-		if b.groups["*"] {
+		switch {
+		case b.class != class || !met(b.needs):
+		case b.groups["*"]:
 			general = append(general, b.sentence)
-			continue
+		case b.groups[f.group]:
+			fits = append(fits, b.sentence)
 		}
-		fits = append(fits, b.sentence)
 	}
 	if len(fits) == 0 {
 		fits = general
@@ -254,16 +189,41 @@ func (st *Story) template(f *Flip, p pause) string {
 	return fits[st.draw(len(fits), "bridge", f.Statement)]
 }
 
-// asideFits reports that an aside of a kind can be made of the flip: of two
-// metals, of somebody who is there for long, or any.
-func (st *Story) asideFits(f *Flip, kind string) bool {
-	switch kind {
-	case "-metal":
+// just meets the needs of one kind.
+func just(kind string) func(string) bool {
+	return func(needs string) bool { return needs == kind }
+}
+
+// happens meets the needs of what comes about in a pause.
+func (st *Story) happens(f *Flip, p pause) func(string) bool {
+	return func(needs string) bool {
+		switch needs {
+		case "now":
+			return true
+		case "any":
+			return p >= overnight
+		case "days":
+			return p >= someTime
+		case "long":
+			return p >= longTime
+		case "spell":
+			return p >= overnight && st.magic()
+		}
+		return false
+	}
+}
+
+// aside meets the needs of what has been so all the time.
+func (f *Flip) aside(needs string) bool {
+	switch needs {
+	case "aside":
+		return true
+	case "aside-metal":
 		return metals[canonical(f.Old)] && metals[canonical(f.New)]
-	case "-lasting":
+	case "aside-lasting": // somebody who is there for long
 		return len(f.Changes) >= 4
 	}
-	return true
+	return false
 }
 
 var metals = set("golden silver iron copper brass bronze tin pewter steel")
@@ -278,26 +238,19 @@ func (st *Story) magic() bool {
 	return false
 }
 
-// fill makes the sentence of a clause; next is the sentence that it stands
-// before.
-func (st *Story) fill(t string, f *Flip, p pause, next string) string {
-	when := ""
-	if ws := whens[p]; len(ws) > 0 {
-		k := st.draw(len(ws), "when", f.Statement)
-		when = ws[k] + " "
-		if first, _, _ := strings.Cut(when, " "); strings.HasPrefix(next, first+" ") {
-			when = ws[(k+1)%len(ws)] + " " // the next sentence starts with the same word
-		}
+// when says in which pause something happened. Not with the word that the next
+// sentence starts with.
+func (st *Story) when(f *Flip, p pause, next string) string {
+	ws := whens[p]
+	k := st.draw(len(ws), "when", f.Statement)
+	if first, _, _ := strings.Cut(ws[k], " "); strings.HasPrefix(next, first+" ") {
+		k = (k + 1) % len(ws)
 	}
-	side := 0
-	for {
-		open := strings.IndexByte(t, '[')
-		if open < 0 {
-			break
-		}
-		end := strings.IndexByte(t, ']')
-		t = t[:open] + strings.Split(t[open+1:end], "|")[side] + t[end+1:]
-	}
+	return ws[k]
+}
+
+// fill makes the sentence of a clause.
+func (st *Story) fill(t string, f *Flip) string {
 	was, one, its := "was", "one", "its"
 	if f.plural {
 		was, one, its = "were", "ones", "their"
@@ -316,24 +269,17 @@ func (st *Story) fill(t string, f *Flip, p pause, next string) string {
 	if f.plural {
 		aNew, aOther = now, f.New
 	}
-	d := numberWords[f.New] - numberWords[f.Old]
-	if d < 0 {
-		d = -d
+	less := abs(numberWords[f.New] - numberWords[f.Old])
+	gone, unit := "were", f.Head[strings.LastIndexByte(f.Head, ' ')+1:] // hundred years
+	if less == 1 {
+		gone, unit = "was", lexicon().heads[unit].one
 	}
-	gone := "were"
-	if d == 1 {
-		gone = "was"
-	}
-	he, his, him, hers := "he", "his", "him", "his"
+	him := "him"
 	if f.gender == "f" {
-		he, his, him, hers = "she", "her", "her", "hers"
+		him = "her"
 	}
-	term := old
-	if f.Old == "hundred" || f.Old == "thousand" {
-		term = "a " + old
-	}
-	return strings.NewReplacer("{term}", term, "{setter}", strings.ToLower(st.setter(f)), "{he}", he, "{his}", his, "{him}", him, "{hers}", hers, "{old}", old, "{a old}", article(old), "{a new}", aNew, "{value}", f.Old, "{new}", now, "{a other}", aOther, "{other}", f.New, "{was}", was, "{one}", one, "{its}", its,
-		"{less}", numberName(d), "{gone}", gone, "{many}", f.Head).Replace(when + t + ".")
+	return strings.NewReplacer("{old}", old, "{new}", now, "{a new}", aNew, "{value}", f.Old, "{other}", f.New, "{a other}", aOther,
+		"{was}", was, "{one}", one, "{its}", its, "{him}", him, "{less}", numberName(less), "{gone}", gone, "{unit}", unit).Replace(t) + "."
 }
 
 // lasting returns a colour or material that every first mention gives the noun:

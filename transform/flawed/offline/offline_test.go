@@ -163,7 +163,8 @@ func TestSpeech(t *testing.T) {
 // TestBridge: what explains a change away, and behind which sentence.
 func TestBridge(t *testing.T) {
 	ralf := "There was a boy called Ralf. Ralf said that he was cold. His mother gave Ralf his coat, and he thanked her, and Ralf went.\n##\n"
-	plain := strings.Replace(ralf, "There was a boy called Ralf.", "The boy Ralf was poor.", 1)
+	// Nowhere in act 1 can the narrator turn aside.
+	plain := "The boy Ralf was poor. He said that he was cold. His mother gave Ralf his coat, and he thanked her, and Ralf went, and Ralf came back.\n##\n"
 	for _, c := range []struct {
 		name, text, class string
 		after             int
@@ -180,7 +181,19 @@ func TestBridge(t *testing.T) {
 		{"what follows leans on what was", plain + "So he went on, and the road was long.\n\nThen Ralf came home, and he was glad of his supper, and so was Ralf.", "name", 0, nil},
 		{"metals", "She had a golden goblet in her hand.\n##\nThe king laughed. The golden goblet fell down.", "material", 1, []string{"golden on the outside", "within"}},
 		{"a garment", "A farmer wore a green cap.\n##\nThe farmer went to town. Then he put on the green cap and went out.", "colour", 0, []string{"the green cap was", "could be worn either way"}},
-		{"a trade", "There was a cobbler in the town. The cobbler was poor.\n##\nOne day the king came. The king heard of the cobbler. The cobbler bowed.", "role", 1, []string{"Now the cobbler had"}},
+		{"a trade", "There was a cobbler in the town. The cobbler was poor.\n##\nOne day the king came. The king heard of the cobbler. The cobbler bowed.", "role", 0, []string{"Now the cobbler had"}},
+		{"a name long after its bearer came in", strings.Replace(plain, "\n##", " He was well. So Ralf was warm.\n##", 1) + "At the mill the king sent for Ralf. So Ralf went home.", "name", 4, []string{" that Ralf ", "Osmund"}},
+		{"a time made longer by who set it", "A dragon met a boy. \"You must serve me for seven years,\" said the dragon.\n##\nThe boy went with him. When the seven years were over he was free.", "duration", 1, []string{"But the dragon thought again", "two years more", "nine years"}},
+		{"when he has done speaking", "A dragon met a boy. The dragon said, \"You must serve me for seven years. You must never wash.\"\n##\nHe went with him. When the seven years were over he was free.", "duration", 2, []string{"But the dragon thought again"}},
+		{"who goes on speaking", "A cat met a boy. \"I know what you want,\" said the cat. \"You must serve me for seven years.\"\n##\nThe boy went along. When the seven years were over he was free.", "duration", 2, []string{"But the cat thought again"}},
+		{"who is meant by he", "A dragon met a boy. Then the dragon carried the boy off. He cried, \"You must serve me for seven years.\"\n##\nThe boy went along. When the seven years were over he was free.", "duration", 2, []string{"But the dragon thought again"}},
+		{"a spell that she only knows", "A woman met a girl. \"You must be dumb for seven years,\" said the woman.\n##\nThe girl went home. When the seven years were over she spoke.", "duration", 0, nil},
+		{"a time laid on her", "The king had her walled up in a tower. There she was to stay for seven years.\n##\nBut a dove flew to her until the seven years were over.", "duration", 0, nil},
+		{"a time asked for", "The boy begged for three days to think it over.\n##\nSo when the three days were over he went to the king.", "duration", 0, []string{"The three days were granted, and in the end two days more"}},
+		{"a time set by nobody knows whom", "A stranger met a boy. \"You must serve for seven years.\"\n##\nThe boy went with him. When the seven years were over he was free.", "duration", 0, nil},
+		{"by one who then goes away", "A stranger met a miller. The stranger said, \"When seven years are over I will come,\" and then he went.\n##\nThe miller was glad. When the seven years were over he wept.", "duration", 0, nil},
+		{"a time that nobody set", "There came a summer when the sky stayed clear for forty days.\n##\nThe wells were dry. When the forty days were over it rained.", "duration", 0, nil},
+		{"a time that has gone by", "The boy had served the king for seven years.\n##\nThe boy went home. When the seven years were over he had been free.", "duration", 0, nil},
 		{"a trade of one who comes by", "There was a cobbler in the town. The cobbler was poor.\n##\nThe king heard of the cobbler.", "role", 0, nil},
 		{"a countdown", "She must be dumb for seven years.\n##\nThe king came. In three more days the seven years were over.", "duration", 0, nil},
 		{"a year and a day", "She must be dumb for seven years and a day.\n##\nThe king came. When the seven years and a day were over she spoke.", "duration", 0, nil},
@@ -235,10 +248,9 @@ func TestLexicon(t *testing.T) {
 	for _, b := range lex.bridges {
 		f := &Flip{Class: strings.TrimSuffix(b.class, "+"), Head: "lamps", Old: "three", New: "two", plural: true, group: "thing", Changes: make([]Change, 1)}
 		st, _ := read(t, "Once. Twice.\n##\nThrice.")
-		for _, p := range []pause{aside, interval, someTime} {
-			if got := st.fill(b.sentence, f, p, ""); strings.ContainsAny(got, "{}[]|") || !strings.HasSuffix(got, ".") {
-				t.Errorf("bridges: %q gives %q", b.sentence, got)
-			}
+		said := strings.Replace(b.sentence, "{who}", "the king", 1)
+		if got := st.fill(said, f); strings.ContainsAny(got, "{}[]|") || !strings.HasSuffix(got, ".") {
+			t.Errorf("bridges: %q gives %q", b.sentence, got)
 		}
 	}
 }

@@ -13,13 +13,12 @@ import (
 type pause int
 
 const (
-	aside pause = iota - 1 // none: the narrator turns aside
-	noPause
-	interval  // after that
-	overnight // the next morning
-	daytime   // that evening
-	someTime  // one day
-	longTime  // when seven years had passed
+	noPause   pause = iota
+	interval        // after that
+	overnight       // the next morning
+	daytime         // that evening
+	someTime        // one day
+	longTime        // when seven years had passed
 )
 
 // spends reports how much time goes by in sentence i of narration.

@@ -48,10 +48,60 @@ func (st *Story) calledAside(f *Flip, first, to int) int {
 	return at
 }
 
+// lateAside returns the sentence from first on, before to, behind which the
+// narrator may say what should have been said when somebody was brought in; -1
+// when there is none. A paragraph ends there, what follows starts afresh, and
+// the bearer of the name is there; best where a scene changes and nobody is
+// talking, early in the story.
+func (st *Story) lateAside(f *Flip, first, to int) int {
+	lines, _ := st.paragraphStarts()
+	named := func(i int, speech bool) bool {
+		return slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == i && c.Speech == speech })
+	}
+	best, at := worst+1, -1
+	for i := max(first, 0); first >= 0 && i < to; i++ {
+		if !st.proseBehind(i) || !st.past(i) || st.sentHas(i, haste) || st.opensWith(i+1, haste) || len(lines) > 0 && !strings.Contains(st.gap(i), "\n") || !st.startsAfresh(i+1, f, i) {
+			continue
+		}
+		bad := (i - first) / 10
+		switch {
+		case named(i, false):
+		case named(i, true), named(i+1, false):
+			bad++
+		case named(i-1, false), named(i-1, true):
+			bad += 2
+		default:
+			continue
+		}
+		if w := st.wordsIn(i + 1)[0].w; st.pauseAt(i+1) == noPause && !scenes[w] {
+			bad++ // no other scene
+			if st.quoted(i) {
+				bad++
+			}
+		}
+		if w := st.wordsIn(i + 1); w[0].w == "the" && st.sentHas(i, map[string]bool{w[1].w: true}) {
+			bad++ // who was just spoken of does something
+		}
+		if st.quoted(i) && (st.quoted(i+1) || i+2 < len(st.Sents) && st.quoted(i+2)) || st.opensWith(i+1, goingOn) {
+			bad += 2 // people are talking, or do what they did
+		}
+		if bad < best {
+			best, at = bad, i
+		}
+	}
+	return at
+}
+
+// worst is how many things may be amiss with the place of a late remark.
+const worst = 1
+
+// goingOn are words of what goes on as it was.
+var goingOn = set("again also still too continued")
+
 // goesOn reports that sentence i goes on about the bearer of a name: he was.
 func (st *Story) goesOn(f *Flip, i int) bool {
 	w := st.wordsIn(i)
-	return len(w) > 3 && (f.gender == "m" && (w[0].w == "he" || w[0].w == "his") || f.gender == "f" && (w[0].w == "she" || w[0].w == "her"))
+	return len(w) > 3 && (f.gender != "f" && (w[0].w == "he" || w[0].w == "his") || f.gender != "m" && (w[0].w == "she" || w[0].w == "her"))
 }
 
 // onlyOne reports that sentence i speaks of nobody of the gender of a name's
@@ -62,6 +112,9 @@ func (st *Story) onlyOne(f *Flip, i int) bool {
 		same = women
 	}
 	n := 0
+	if !same[f.Old] && f.Class == "role" {
+		n++ // the scholar himself
+	}
 	for k := st.first[i]; k < st.first[i+1]; k++ {
 		switch t := st.toks[k]; {
 		case t.upper && t.w != fold(f.Old) && lexicon().given[t.w] != "":
@@ -169,8 +222,11 @@ func (f *Flip) firstTold() int {
 }
 
 // bringsIn reports that the narrator says in sentence i what somebody is called:
-// a cook named Gretel, whose name was Hans.
+// a cook named Gretel, whose name was Hans; or that there was a cobbler.
 func (st *Story) bringsIn(f *Flip, i int) bool {
+	if f.Class == "role" {
+		return f.Changes[0].Sent == i && !f.Changes[0].Speech
+	}
 	for _, c := range f.Changes {
 		t := st.tokenAt(c.Start)
 		if c.Sent != i || c.Speech || t == 0 || st.toks[t].sep != "" {
@@ -196,7 +252,7 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 		return false
 	}
 	// Now it happened, and one day, it came to pass.
-	happens := st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || turns(w)
+	happens := w[0].w == "there" && (w[1].w == "was" || w[1].w == "were" || w[1].w == "lived") || st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || turns(w)
 	if !happens && (leaning[w[0].w] || w[0].w == "it") {
 		return false
 	}
