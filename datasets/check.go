@@ -62,7 +62,7 @@ func checkTerms(s schemas.Source) error {
 	switch {
 	case s.Corpus == "" || s.ID == "" || s.Licence == "":
 		return errors.New("source: corpus, id or licence is empty")
-	case s.Redistribute != schemas.RedistributeText:
+	case !s.MayReleaseText():
 		return fmt.Errorf("source: the terms of %s let a release carry %q, not the text", s.Corpus, s.Redistribute)
 	case strings.HasPrefix(strings.ToUpper(s.Licence), "CC-BY") && s.Attribution == "":
 		return fmt.Errorf("source: licence %s asks for attribution, and there is none", s.Licence)

@@ -24,10 +24,10 @@ const PromptsConfig = "constory_prompts"
 // with their offsets alone where only what was derived from it may, and not at
 // all (ok is false) where ids are all.
 func PublicPrompt(p schemas.Prompt) (out schemas.Prompt, ok bool) {
-	switch p.Source.Redistribute {
-	case schemas.RedistributeText:
+	switch {
+	case p.Source.MayReleaseText():
 		return p, true
-	case schemas.RedistributeDerived:
+	case p.Source.MayReleaseDerived():
 		p.Elements = slices.Clone(p.Elements)
 		for i := range p.Elements {
 			p.Elements[i].Text = ""
@@ -67,7 +67,7 @@ func CheckPrompt(p schemas.Prompt) error {
 		return err
 	}
 	for i, e := range p.Elements {
-		if err := checkElement(e, p.Source.Redistribute); err != nil {
+		if err := checkElement(e, p.Source); err != nil {
 			return fmt.Errorf("elements[%d]: %w", i, err)
 		}
 	}
@@ -80,7 +80,7 @@ func checkPromptTerms(p schemas.Prompt) error {
 	switch {
 	case s.Corpus == "" || s.ID == "" || s.Licence == "":
 		return errors.New("source: corpus, id or licence is empty")
-	case s.Redistribute != schemas.RedistributeText && s.Redistribute != schemas.RedistributeDerived:
+	case !s.MayReleaseDerived():
 		return fmt.Errorf("source: the terms of %s let a release carry %q, no prompts made from its texts", s.Corpus, s.Redistribute)
 	case strings.HasPrefix(strings.ToUpper(s.Licence), "CC-BY") && s.Attribution == "":
 		return fmt.Errorf("source: licence %s asks for attribution, and there is none", s.Licence)
@@ -88,14 +88,14 @@ func checkPromptTerms(p schemas.Prompt) error {
 	return nil
 }
 
-func checkElement(e schemas.Element, may string) error {
+func checkElement(e schemas.Element, of schemas.Source) error {
 	if e.Role == "" || e.In == "" {
 		return errors.New("role or in is empty")
 	}
 	if e.Start < 0 || e.End <= e.Start || e.ByteStart < e.Start || e.UTF16Start < e.Start {
 		return fmt.Errorf("range [%d,%d) is empty, or its three units cannot belong together", e.Start, e.End)
 	}
-	if may != schemas.RedistributeText {
+	if !of.MayReleaseText() {
 		if e.Text != "" {
 			return errors.New("it quotes a source that a release may not pass on as text")
 		}

@@ -364,3 +364,22 @@ func TestTaxonomy(t *testing.T) {
 		t.Errorf("the reference's own name of a subtype is not found: %v %v", c.Name, s.Name)
 	}
 }
+
+// TestTerms: what nobody stated gives no right.
+func TestTerms(t *testing.T) {
+	for redistribute, want := range map[string]struct{ text, derived bool }{
+		RedistributeText:    {true, true},
+		RedistributeDerived: {false, true},
+		RedistributeIDs:     {},
+		"":                  {},
+		"Text":              {},
+		"text ":             {},
+		"all":               {},
+		"unstated":          {},
+	} {
+		s := Source{Corpus: "c", ID: "1", Licence: "CC0-1.0", Redistribute: redistribute}
+		if text, derived := s.MayReleaseText(), s.MayReleaseDerived(); text != want.text || derived != want.derived {
+			t.Errorf("terms %q: text %v, derived %v; want %+v", redistribute, text, derived, want)
+		}
+	}
+}

@@ -51,12 +51,26 @@ type Source struct {
 	Repaired     int    `json:"repaired"`     // bytes read as Windows-1252 inside UTF-8
 }
 
-// What a release may carry of a corpus, most first.
+// What a release may carry of a source, most first. Each holds what follows it.
+// Any other value, an empty one too, is as good as ids: terms that nobody knows
+// give no right to pass a text on.
 const (
 	RedistributeText    = "text"
 	RedistributeDerived = "derived" // prompts made from it, not the text
 	RedistributeIDs     = "ids"     // identifiers alone
 )
+
+// MayReleaseText tells whether the source's terms let a release carry its text,
+// as a whole or in quotes. It is the one place that decides this: which stories
+// become rows, which of two copies stays, what a manifest quotes, what goes out
+// to annotators. Everything else may still be made of the text where it lies.
+func (s Source) MayReleaseText() bool { return s.Redistribute == RedistributeText }
+
+// MayReleaseDerived tells whether they let a release carry what was made from
+// the text without quoting it at length, as prompts are.
+func (s Source) MayReleaseDerived() bool {
+	return s.MayReleaseText() || s.Redistribute == RedistributeDerived
+}
 
 // Section is a part that the upstream itself marks.
 type Section struct {

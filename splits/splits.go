@@ -77,7 +77,8 @@ type Item struct {
 	GroupID      string
 	Corpus       string
 	Words        int    // of the source
-	Terms        string // schemas.RedistributeText and its kin
+	Public       bool   // schemas.Source.MayReleaseText
+	Terms        string // schemas.Source.Redistribute, to name it where it is not
 	Verification string
 	Variants     []string // what a draft holds
 	Class        string
@@ -88,7 +89,8 @@ type Item struct {
 
 // DraftItem describes a draft.
 func DraftItem(d schemas.Draft, verification string) Item {
-	it := Item{ID: d.MatchID, GroupID: d.GroupID, Corpus: d.Source.Corpus, Words: d.SourceWords, Terms: d.Source.Redistribute, Verification: verification}
+	it := Item{ID: d.MatchID, GroupID: d.GroupID, Corpus: d.Source.Corpus, Words: d.SourceWords, Verification: verification,
+		Public: d.Source.MayReleaseText(), Terms: d.Source.Redistribute}
 	for _, v := range []*schemas.Variant{d.Patched, d.Counterfactual, d.Resolved, d.EditControl} {
 		if v != nil {
 			it.Variants = append(it.Variants, v.Name)
@@ -103,7 +105,8 @@ func DraftItem(d schemas.Draft, verification string) Item {
 
 // StoryItem describes a story.
 func StoryItem(s schemas.Story) Item {
-	return Item{ID: s.StoryID, GroupID: s.GroupID, Corpus: s.Source.Corpus, Words: s.Words, Terms: s.Source.Redistribute}
+	return Item{ID: s.StoryID, GroupID: s.GroupID, Corpus: s.Source.Corpus, Words: s.Words,
+		Public: s.Source.MayReleaseText(), Terms: s.Source.Redistribute}
 }
 
 func (it Item) has(variant string) bool { return slices.Contains(it.Variants, variant) }
@@ -185,7 +188,7 @@ type chooser struct {
 func (c *chooser) released(items []Item) []Item {
 	var out []Item
 	for _, it := range items {
-		if it.Terms == schemas.RedistributeText {
+		if it.Public {
 			out = append(out, it)
 			continue
 		}

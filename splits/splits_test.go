@@ -23,12 +23,12 @@ func world(n int) (drafts, stories []Item) {
 		if i >= n {
 			words = 1200 + 37*i%2800
 		}
-		stories = append(stories, Item{ID: g, GroupID: g, Terms: schemas.RedistributeText, Corpus: "c", Words: words})
+		stories = append(stories, Item{ID: g, GroupID: g, Public: true, Corpus: "c", Words: words})
 		if i%3 == 0 { // a story nobody could flaw
 			continue
 		}
 		for k := range 1 + i%2 {
-			d := Item{ID: fmt.Sprintf("%s#%d", g, k), GroupID: g, Terms: schemas.RedistributeText, Corpus: "c", Words: words, Verification: schemas.VerifiedRules,
+			d := Item{ID: fmt.Sprintf("%s#%d", g, k), GroupID: g, Public: true, Corpus: "c", Words: words, Verification: schemas.VerifiedRules,
 				Class: []string{"colour", "name", "count"}[i%3], Variants: []string{schemas.VariantPatched}}
 			if i%5 != 0 {
 				d.Variants = append(d.Variants, schemas.VariantCounterfactual, schemas.VariantResolved)
@@ -135,11 +135,11 @@ func TestQuotas(t *testing.T) {
 	for i := range 40 { // two drafts a source: of one kind near, of another far
 		g := fmt.Sprintf("c:%02d", i)
 		words := 1200 + 500*i // up to 20,700
-		stories = append(stories, Item{ID: g, GroupID: g, Terms: schemas.RedistributeText, Words: words})
+		stories = append(stories, Item{ID: g, GroupID: g, Public: true, Words: words})
 		kind := []string{"continuity", "continuity", "continuity", "out_of_character"}[i%4]
 		for k, far := range []int{20, 900} {
 			d := &schemas.Difficulty{Words: far, Sites: 1 + i%3, Explicit: i%2 == 0, Voice: []string{"narrator", "speech"}[k]}
-			drafts = append(drafts, Item{ID: fmt.Sprintf("%s#%d", g, k), GroupID: g, Terms: schemas.RedistributeText, Words: words, Kind: kind, Difficulty: d, Variants: []string{schemas.VariantPatched}})
+			drafts = append(drafts, Item{ID: fmt.Sprintf("%s#%d", g, k), GroupID: g, Public: true, Words: words, Kind: kind, Difficulty: d, Variants: []string{schemas.VariantPatched}})
 		}
 	}
 	set := settings()
@@ -307,17 +307,17 @@ func TestRowRefuses(t *testing.T) {
 // TestTerms: what the terms of a corpus keep back gets into no config, and is
 // set aside with its reason.
 func TestTerms(t *testing.T) {
-	item := func(id, terms string) Item {
-		return Item{ID: id, GroupID: id, Corpus: "c" + terms, Words: 900, Terms: terms, Variants: []string{schemas.VariantPatched}}
-	}
-	var items []Item
+	var drafts, stories []Item
 	for i := range 12 {
-		terms := []string{schemas.RedistributeText, schemas.RedistributeDerived, schemas.RedistributeIDs, ""}[i%4]
-		items = append(items, item(fmt.Sprintf("s%02d", i), terms))
+		id, terms := fmt.Sprintf("s%02d", i), []string{schemas.RedistributeText, schemas.RedistributeDerived, schemas.RedistributeIDs, ""}[i%4]
+		source := schemas.Source{Corpus: "c" + terms, Redistribute: terms}
+		drafts = append(drafts, DraftItem(schemas.Draft{MatchID: id, GroupID: id, SourceWords: 900, Source: source,
+			Patched: &schemas.Variant{Name: schemas.VariantPatched}}, schemas.VerifiedRules))
+		stories = append(stories, StoryItem(schemas.Story{StoryID: id, GroupID: id, Words: 900, Source: source}))
 	}
 	set := schemas.DefaultRecipe().Splits
 	set.FewShot = 1
-	got := Choose(items, items, set, 1)
+	got := Choose(drafts, stories, set, 1)
 	if len(got.Rows) == 0 {
 		t.Fatal("no rows")
 	}

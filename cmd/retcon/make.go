@@ -25,6 +25,8 @@ func (*makeCmd) Help() string {
 	return `Runs the stages of FlawedFictionsMaker over WORK/20-dedup and writes drafts to
 WORK/30-make, then prints the funnel: how many records came to each stage, how
 many left it, and why the others did not. With --engine rules no model is asked.
+Stories whose text no release may carry are worked on too, with a warning: their
+drafts stay in the workspace.
 
 With --engine batch the command stops with exit code 5 when answers are
 missing and leaves WORK/requests.jsonl; give that file to any batch service,
@@ -93,14 +95,16 @@ func (c *chain) make() (schemas.StepManifest, bool, error) {
 		}
 	}
 	return c.step(makeDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
-		survey := flawed.NewSurvey()
+		survey, back := flawed.NewSurvey(), keptBack{}
 		for s, err := range c.stories(dedupDir) {
 			if err != nil {
 				return err
 			}
 			survey.Add(s)
+			back.add(s.Source)
 			m.In++
 		}
+		back.warn(c.env, "no release may carry the text of some stories: what is made of them stays in the workspace")
 		cfg.Survey = survey
 		steps := flawed.Steps(cfg)
 		env := transform.Env{Seed: c.recipe.Seed, Model: c.asker.Client, Log: c.log}

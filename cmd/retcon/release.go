@@ -378,33 +378,43 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 
 // keepBack clears the details of examples in funnels that are of stories whose
 // text a release may not carry, or that stand in a hidden split: details quote.
+// So is that of a story which dedup does not hold any more.
 func (c *chain) keepBack(steps []schemas.StepManifest) error {
-	hidden, quiet := map[string]bool{}, map[string]bool{}
-	for r, err := range pipeline.Records[splitRow](c.ws.Step(splitsDir)) {
-		if err != nil {
-			return err
-		}
-		if r.Row.Split == splits.Hidden {
-			hidden[r.Row.GroupID] = true
+	hidden := map[string]bool{}
+	if c.recipe.Splits.HiddenShare > 0 {
+		for r, err := range pipeline.Records[splitRow](c.ws.Step(splitsDir)) {
+			if err != nil {
+				return err
+			}
+			if r.Row.Split == splits.Hidden {
+				hidden[r.Row.GroupID] = true
+			}
 		}
 	}
-	for s, err := range c.stories(dedupDir) {
-		if err != nil {
-			return err
+	stories, err := pipeline.OpenIndex[schemas.Story](c.ws.Step(dedupDir))
+	if err != nil {
+		return err
+	}
+	defer stories.Close()
+	public := func(id string) (bool, error) {
+		if at := strings.LastIndexByte(id, '#'); at >= 0 && !stories.Has(id) { // a draft's
+			id = id[:at]
 		}
-		if s.Source.Redistribute != schemas.RedistributeText || hidden[s.GroupID] {
-			quiet[s.StoryID] = true
+		if !stories.Has(id) {
+			return false, nil
 		}
+		s, err := stories.Get(id)
+		return s.Source.MayReleaseText() && !hidden[s.GroupID], err
 	}
 	for _, m := range steps {
 		for _, st := range m.Stages {
 			for _, r := range st.Reasons {
 				for i, e := range r.Examples {
-					story := e.ID
-					if at := strings.LastIndexByte(story, '#'); !quiet[story] && at >= 0 { // a draft's
-						story = story[:at]
+					ok, err := public(e.ID)
+					if err != nil {
+						return err
 					}
-					if quiet[story] {
+					if !ok {
 						r.Examples[i].Detail = "its text is not in this release"
 					}
 				}

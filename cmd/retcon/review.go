@@ -73,7 +73,10 @@ type reviewExportCmd struct {
 
 func (*reviewExportCmd) Help() string {
 	return `Items stand in the order of their ids, which is a shuffle and tells nothing.
-With --votes, those that the votes have decided are left out. In the CSV each
+With --votes, those that the votes have decided are left out. So is, whatever
+the votes, each whose text no release may carry, with a warning: a file for
+annotators passes texts on. ` + "`retcon review serve`" + ` asks those on this machine.
+In the CSV each
 annotator fills in the empty columns of a copy; for Label Studio, print the
 interface with ` + "`retcon review labels`" + `.
 
@@ -81,23 +84,26 @@ interface with ` + "`retcon review labels`" + `.
 }
 
 func (cmd *reviewExportCmd) Run(e *env) error {
-	items, err := cmd.items(e, cmd.Gates, cmd.Limit)
+	items, err := cmd.items(e, cmd.Gates, cmd.Limit, true)
 	if err != nil {
 		return err
 	}
 	return writeTo(e, cmd.Out, func(w io.Writer) error { return review.Write(w, cmd.Format, items) })
 }
 
-// items makes the questions that the votes have not decided yet, and gates.
-func (f reviewFlags) items(e *env, wanted, limit int) ([]review.Item, error) {
+// items makes the questions that the votes have not decided yet, and gates. To
+// hand out are those alone whose texts a release may carry: who gives a text to
+// annotators passes it on, and their votes could put no row into a release.
+func (f reviewFlags) items(e *env, wanted, limit int, handOut bool) ([]review.Item, error) {
 	rev, drafts, err := f.panel(e)
 	if err != nil {
 		return nil, err
 	}
 	var items, gates []review.Item
+	back := keptBack{}
 	for _, d := range drafts {
 		it, ok := review.FromDraft(d)
-		if !ok {
+		if !ok || back.add(d.Source) && handOut {
 			continue
 		}
 		if iv, voted := rev.votes[it.ExampleID]; !voted || rev.panel.Accept(iv) == scoring.Undecided {
@@ -106,6 +112,15 @@ func (f reviewFlags) items(e *env, wanted, limit int) ([]review.Item, error) {
 		if g, ok := review.Gate(d); ok && !slices.ContainsFunc(gates, func(o review.Item) bool { return o.ExampleID == g.ExampleID }) {
 			gates = append(gates, g)
 		}
+	}
+	switch {
+	case handOut && len(items) == 0 && len(back) > 0:
+		return nil, withHint(exitInput, "`retcon review serve` asks them on this machine",
+			fmt.Errorf("there is nothing to hand out: the terms keep texts back from a release, and so from a file for annotators: %s", back))
+	case handOut:
+		back.warn(e, "left out: no release may carry these texts, so no file for annotators does")
+	default:
+		back.warn(e, "no release may carry some of these texts: they are for this machine only")
 	}
 	byID := func(a, b review.Item) int { return cmp.Compare(a.ExampleID, b.ExampleID) }
 	slices.SortFunc(items, byID)
@@ -140,7 +155,7 @@ votes:
 }
 
 func (cmd *reviewServeCmd) Run(e *env) error {
-	items, err := cmd.items(e, cmd.Gates, cmd.Limit)
+	items, err := cmd.items(e, cmd.Gates, cmd.Limit, false)
 	if err != nil {
 		return err
 	}

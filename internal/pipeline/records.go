@@ -90,6 +90,12 @@ func OpenIndex[T any](dir string) (*Index[T], error) {
 	return x, nil
 }
 
+// Has tells whether there is a record of id.
+func (x *Index[T]) Has(id string) bool {
+	_, ok := x.at[id]
+	return ok
+}
+
 // Get reads the record of id. It is safe for concurrent use.
 func (x *Index[T]) Get(id string) (T, error) {
 	var v T

@@ -25,7 +25,7 @@ func story(id, text string) schemas.Story {
 	corpus, _, _ := strings.Cut(id, ":")
 	return schemas.Story{
 		StoryID: id, GroupID: id, TextHash: schemas.HashText(text), Kind: schemas.KindStory, Text: text,
-		Source: schemas.Source{Corpus: corpus},
+		Source: schemas.Source{Corpus: corpus, Redistribute: schemas.RedistributeText},
 	}
 }
 
@@ -447,6 +447,8 @@ func TestWhichCopyStays(t *testing.T) {
 		s.Source.Redistribute = schemas.RedistributeDerived
 		return s
 	}
+	unstated := story("best:1", longer)
+	unstated.Source.Redistribute = ""
 	marked := story("good:b-marked", "[12] "+tale[:100]+"_"+tale[100:])
 	marked.Text = strings.Replace(marked.Text, "[12] ", "[] ", 1)
 	for _, c := range []struct {
@@ -458,6 +460,7 @@ func TestWhichCopyStays(t *testing.T) {
 		{"best source before longest", "", []schemas.Story{story("good:1", longer), story("best:1", tale)}, "best:1"},
 		{"what may be published before the best source", "", []schemas.Story{kept("best:1", longer), story("good:1", tale)}, "good:1"},
 		{"and before a corpus that is listed", "", []schemas.Story{kept("best:1", longer), story("other:1", tale)}, "other:1"},
+		{"and before one of which nobody knows", "", []schemas.Story{unstated, story("good:1", tale)}, "good:1"},
 		{"of two that may not be, the best source", "", []schemas.Story{kept("good:1", longer), kept("best:1", tale)}, "best:1"},
 		{"a corpus that is not listed comes last", "", []schemas.Story{story("other:1", longer), story("good:1", tale)}, "good:1"},
 		{"longest", "", []schemas.Story{story("good:1", tale), story("good:2", longer)}, "good:2"},

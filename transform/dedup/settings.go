@@ -106,7 +106,7 @@ func (s Settings) rank(source schemas.Source) uint16 {
 	if i < 0 {
 		i = len(s.Corpora)
 	}
-	if r := source.Redistribute; r == schemas.RedistributeDerived || r == schemas.RedistributeIDs {
+	if !source.MayReleaseText() {
 		i += len(s.Corpora) + 1
 	}
 	return uint16(min(i, math.MaxUint16))

@@ -328,7 +328,7 @@ func checkLeak(s *subject) string {
 }
 
 func checkQuotes(s *subject) string {
-	if s.r.story.Source.Redistribute == schemas.RedistributeText {
+	if s.r.story.Source.MayReleaseText() {
 		return ""
 	}
 	limit := -1

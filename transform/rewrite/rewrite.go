@@ -69,7 +69,7 @@ func (w *work) flag(name string)         { w.flags = append(w.flags, name) }
 
 // quote is how many words in a row may be taken from the source, 0 for any.
 func (w *work) quote() int {
-	if w.r.story.Source.Redistribute == schemas.RedistributeText {
+	if w.r.story.Source.MayReleaseText() {
 		return 0
 	}
 	return max(1, w.cfg.QuoteWords)
