@@ -87,15 +87,22 @@ func (st *Story) late(f *Flip, act2 int) (after int, words string, ok bool) {
 }
 
 // calledAlways reports a story that says what its bearer is always called, or
-// never (no one ever called him anything but Boots): it leaves no room for a
-// second name.
+// never (no one ever called him anything but Boots), or what else he is called
+// (so they called him Saltfoot): it leaves no room for a second name.
 func (st *Story) calledAlways(f *Flip) bool {
 	for _, c := range f.Changes {
-		for k := st.first[c.Sent]; k < st.first[c.Sent+1]; k++ {
-			for j := max(k-4, st.first[c.Sent]); calling[st.toks[k].w] && j < k; j++ {
+		end := st.first[c.Sent+1]
+		for k := st.first[c.Sent]; k < end; k++ {
+			if !calling[st.toks[k].w] {
+				continue
+			}
+			for j := max(k-4, st.first[c.Sent]); j < k; j++ {
 				if onlySo[st.toks[j].w] {
 					return true
 				}
+			}
+			if k+2 < end && (st.toks[k+1].w == "him" || st.toks[k+1].w == "her") && st.toks[k+2].upper && st.toks[k+2].w != fold(f.Old) {
+				return true
 			}
 		}
 	}

@@ -50,6 +50,7 @@ type lexica struct {
 	noun       map[string]bool   // singulars and plurals of nouns
 	given      map[string]string // plain given names, folded -> f or m
 	world      map[string]string // and the world they belong to
+	forms      []map[string]bool // each the forms of one given name
 }
 
 // lexicon parses the embedded tables once. A broken table is a bug of this
@@ -89,6 +90,9 @@ var lexicon = sync.OnceValue(func() *lexica {
 		for _, w := range strings.Fields(f[2]) {
 			l.given[fold(w)], l.world[fold(w)] = f[0], f[1]
 		}
+	}
+	for _, f := range table("forms.tsv", 1) {
+		l.forms = append(l.forms, set(f[0]))
 	}
 	for _, f := range table("kin.tsv", 2) {
 		l.kin[f[0]] = strings.Fields(f[1])

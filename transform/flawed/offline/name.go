@@ -310,7 +310,7 @@ func variantOf(a, b string) bool {
 
 // sameName reports forms of one name.
 func sameName(a, b string) bool {
-	return slices.ContainsFunc(sameNames, func(s map[string]bool) bool { return s[a] && s[b] })
+	return slices.ContainsFunc(lexicon().forms, func(s map[string]bool) bool { return s[a] && s[b] })
 }
 
 // skeleton returns the consonants of a name.
@@ -321,18 +321,6 @@ func skeleton(low string) string {
 		}
 		return r
 	}, strings.NewReplacer("c", "k", "q", "k", "z", "s").Replace(low))
-}
-
-// sameNames are forms of one name that do not look alike.
-var sameNames = []map[string]bool{
-	set("john hans hansel jan ivan jack johann johannes hannes ian sean jean giovanni juan vanya"),
-	set("elizabeth elsie elsa else eliza bess betty lisa lizzie isabel ilse"),
-	set("margaret gretel grethel meg maggie greta peggy marguerite rita madge"),
-	set("mary marie maria molly polly marion"), set("william will bill billy wilhelm"),
-	set("james jim jacques jacob jamie"), set("anne anna annie nan nancy hannah"),
-	set("richard dick dickon"), set("robert bob robin rob"), set("edward ned ted teddy"), set("sarah sally"),
-	set("henry harry hal heinrich heinz"), set("frederick fritz fred"), set("george jurgen jorgen yuri"), set("peter per peer pierre pedro"),
-	set("catherine katherine kate katie kitty katharina katinka karen karin kathleen trine trina trinchen katrina katrine kathrine kathi"), set("dorothy dorothea dolly dora"), set("thomas tom tommy"), set("joseph joe jose sepp"), set("isaac ike"), set("benjamin ben benny"), set("samuel sam"), set("daniel dan"), set("nicholas nick klaus niels nils"), set("anthony tony anton antoine"), set("susan susanna sukey sue"), set("rose rosa rosie"), set("jane jean joan janet jenny jennie"), set("lucy lucia lucinda"), set("helen nell nelly ellen elena"), set("martha patty"), set("alexander sandy sasha"), set("francis frank fanny"),
 }
 
 // alike reports that the story has another name that starts like a new one:

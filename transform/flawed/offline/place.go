@@ -38,7 +38,7 @@ func (st *Story) calledAside(f *Flip, first, to int) int {
 				}
 			}
 		}
-		if far == 2 && !st.acts(f, i) {
+		if far == 2 && !st.acts(f, i) || far > 0 && f.Class == "name" && st.lastNamed(i) != fold(f.Old) {
 			continue // the scene has turned to others
 		}
 		if far < best {
@@ -97,6 +97,16 @@ const worst = 1
 
 // goingOn are words of what goes on as it was.
 var goingOn = set("again also still too continued")
+
+// lastNamed returns the name, folded, that stands last in sentence i or before.
+func (st *Story) lastNamed(i int) string {
+	for k := st.first[i+1] - 1; k >= 0; k-- {
+		if t := st.toks[k]; t.upper && st.capital(t.w) && !notNames[strings.TrimSuffix(t.w, "'s")] {
+			return strings.TrimSuffix(t.w, "'s")
+		}
+	}
+	return ""
+}
 
 // goesOn reports that sentence i goes on about the bearer of a name: he was.
 func (st *Story) goesOn(f *Flip, i int) bool {
