@@ -14,12 +14,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/parquetfile"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/scoring"
 )
@@ -114,8 +115,8 @@ func ReadPredictions(path string, o scoring.ReadOptions) iter.Seq2[schemas.Predi
 
 // flatTable is a Parquet file whose columns are scalars and lists of scalars.
 type flatTable struct {
-	file *os.File
-	pf   *parquet.File
+	file fetch.ReaderAt
+	pf   *parquetfile.File
 	cols []flatColumn
 }
 
@@ -131,92 +132,28 @@ type flatColumn struct {
 	nested bool
 }
 
-// openFlat opens a file that another program may have written. What it claims
-// is checked against what there is before the library allocates for it.
+// openFlat opens a file that another program may have written.
 func openFlat(path string) (t *flatTable, err error) {
-	f, err := os.Open(path)
+	f, err := fetch.OneFile(path).OpenAt()
 	if err != nil {
 		return nil, err
 	}
 	t = &flatTable{file: f}
-	defer func() {
-		if err != nil {
-			f.Close()
-		}
-	}()
-	info, err := f.Stat()
+	if t.pf, err = parquetfile.Open(f, f.Size()); err == nil {
+		err = parquetfile.Guard(t.columns)
+	}
 	if err != nil {
-		return nil, err
+		f.Close()
 	}
-	if err := scanForeign(f, info.Size()); err != nil {
-		return nil, err
-	}
-	if t.pf, _, err = openParquet(f, info.Size()); err != nil {
-		return nil, err
-	}
-	return t, t.columns()
-}
-
-// scanForeign is scanParquet without what only our own files have: CRCs, a
-// page index, our compressions.
-func scanForeign(r io.ReaderAt, size int64) error {
-	meta, end, err := readFooter(r, size)
-	if err != nil {
-		return err
-	}
-	s := &scanner{r: r, end: end}
-	for g := range meta.RowGroups {
-		group := &meta.RowGroups[g]
-		if group.NumRows < 0 || group.NumRows > 1<<31 {
-			return fmt.Errorf("footer: row group %d claims %d rows", g, group.NumRows)
-		}
-		for c := range group.Columns {
-			if err := s.headers(&group.Columns[c].MetaData); err != nil {
-				return fmt.Errorf("row group %d, column %v: %w", g, group.Columns[c].MetaData.PathInSchema, err)
-			}
-		}
-	}
-	return nil
-}
-
-// maxForeignChunk bounds one column of one row group, compressed. Other
-// writers make row groups of a million rows.
-const maxForeignChunk = 1 << 30
-
-// headers walks the page headers of a column.
-func (s *scanner) headers(m *format.ColumnMetaData) error {
-	at := m.DataPageOffset
-	if d := m.DictionaryPageOffset; d > 0 {
-		at = min(at, d)
-	}
-	n := m.TotalCompressedSize
-	if !s.inside(at, n) || n > maxForeignChunk {
-		return fmt.Errorf("%d bytes at %d do not lie in the file, or are more than %d", n, at, maxForeignChunk)
-	}
-	s.buf = slices.Grow(s.buf[:0], int(n))[:n]
-	if err := readFull(s.r, s.buf, at); err != nil {
-		return err
-	}
-	for off := 0; off < len(s.buf); {
-		p, err := readPageHeader(s.buf[off:])
-		if err != nil {
-			return fmt.Errorf("page at byte %d: %w", at+int64(off), err)
-		}
-		off += p.header + p.compressed
-	}
-	return nil
+	return t, err
 }
 
 // columns finds out what the columns are. Struct columns stay as one that is
 // nested: some formats have none of them, others ignore them.
-func (t *flatTable) columns() (err error) {
-	defer recovered(&err)
+func (t *flatTable) columns() error {
 	schema := t.pf.Schema()
 	for _, f := range schema.Fields() {
 		c := flatColumn{name: f.Name()}
-		if slices.ContainsFunc(t.cols, func(o flatColumn) bool { return o.name == c.name }) {
-			return fmt.Errorf("two columns are called %s", c.name)
-		}
 		path := []string{f.Name()}
 		var node parquet.Node = f
 		def, reps := 0, 0
@@ -290,22 +227,21 @@ type cursor struct {
 
 // cursors opens columns of a row group.
 func cursors(group parquet.RowGroup, cols []flatColumn) (out []*cursor, err error) {
-	defer recovered(&err)
-	chunks := group.ColumnChunks()
-	for _, c := range cols {
-		if c.leaf >= len(chunks) {
-			return nil, fmt.Errorf("no data of column %s", c.name)
+	err = parquetfile.Guard(func() error {
+		chunks := group.ColumnChunks()
+		for _, c := range cols {
+			if c.leaf >= len(chunks) {
+				return fmt.Errorf("no data of column %s", c.name)
+			}
+			out = append(out, &cursor{flatColumn: c, pages: chunks[c.leaf].Pages(), buf: make([]parquet.Value, 512)})
 		}
-		out = append(out, &cursor{flatColumn: c, pages: chunks[c.leaf].Pages(), buf: make([]parquet.Value, 512)})
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 func (c *cursor) close() {
-	var err error
-	defer recovered(&err)
-	c.release()
-	err = c.pages.Close()
+	parquetfile.Guard(func() error { c.release(); return c.pages.Close() }) //nolint:errcheck // read only
 }
 
 // release gives a page back whose values have all been copied.
@@ -321,7 +257,11 @@ func (c *cursor) fill() (ok bool, err error) {
 	if c.at < c.n {
 		return true, nil
 	}
-	defer recovered(&err)
+	err = parquetfile.Guard(func() error { ok, err = c.refill(); return err })
+	return ok && err == nil, err
+}
+
+func (c *cursor) refill() (ok bool, err error) {
 	for !c.done {
 		if c.values == nil {
 			c.release()
@@ -682,17 +622,22 @@ func (t *flatTable) lines(o scoring.ReadOptions, yield func(schemas.Prediction, 
 	}
 	pr, pw := io.Pipe()
 	done := make(chan struct{})
+	var wrong sync.Map // row to what JSON has no way to say of it
 	go func() {
 		defer close(done)
 		enc := json.NewEncoder(pw)
-		pw.CloseWithError(t.each(cols, func(_ int, cs []*cursor) (bool, error) {
+		pw.CloseWithError(t.each(cols, func(n int, cs []*cursor) (bool, error) {
 			record := make(map[string]any, len(cs))
 			for _, c := range cs {
 				if _, err := c.row(func(v parquet.Value) error {
 					switch {
 					case v.IsNull():
 					case c.isText():
-						record[c.name] = string(v.ByteArray())
+						text, err := c.string(v.ByteArray())
+						if err != nil {
+							wrong.LoadOrStore(n, err)
+						}
+						record[c.name] = text
 					case v.Kind() == parquet.Boolean:
 						record[c.name] = v.Boolean()
 					case !math.IsNaN(number(v)):
@@ -703,10 +648,18 @@ func (t *flatTable) lines(o scoring.ReadOptions, yield func(schemas.Prediction, 
 					return false, err
 				}
 			}
+			if _, bad := wrong.Load(n); bad {
+				clear(record) // a line that is a row's, and none of a prediction
+			}
 			return true, enc.Encode(record)
 		}))
 	}()
 	for p, err := range scoring.ReadPredictions(pr, o) { // a line a row: its errors name the row
+		if line := (*scoring.LineError)(nil); errors.As(err, &line) {
+			if why, bad := wrong.LoadAndDelete(line.Line); bad {
+				line.Err = why.(error)
+			}
+		}
 		if !yield(p, err) {
 			break
 		}

@@ -167,6 +167,17 @@ func TestReadForeignPredictions(t *testing.T) {
 	if err != nil || bad != nil || len(got) != 1 || got[0].Label != schemas.LabelConsistent || got[0].CompletionTokens != 7 {
 		t.Errorf("completions: %+v, %v, %v", got, bad, err)
 	}
+	// Text that is not UTF-8 is a bad row, not a text with holes.
+	got, bad, err = collectPreds(ReadPredictions(writeRows(t, []completion{{"a", "<decision>No continuity error found</decision> caf\xe9", 7},
+		{"b", "<decision>No continuity error found</decision>", 7}}), scoring.ReadOptions{Name: "c"}))
+	if err != nil || len(bad) != 1 || bad[0] != "c:1: completion is not UTF-8" || len(got) != 1 || got[0].ExampleID != "b" {
+		t.Errorf("completions that are not UTF-8: %+v, %v, %v", got, bad, err)
+	}
+	// A column that stands twice is found before anything is read of it.
+	_, _, err = collectPreds(ReadPredictions("../internal/parquetfile/testdata/twice-pyarrow.parquet", scoring.ReadOptions{}))
+	if err == nil || !strings.Contains(err.Error(), `column "text" stands twice`) {
+		t.Errorf("a column twice: %v", err)
+	}
 }
 
 func TestBadPredictionTables(t *testing.T) {

@@ -3,7 +3,6 @@
 package datasets
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -12,14 +11,14 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/retcon-bench/retcon/internal/parquetfile"
 )
 
 // Limits of a Parquet file. A release that Write made stays far below them; a
 // file that claims more is refused before anything is allocated for it.
 const (
-	maxFooter     = 16 << 20
 	maxChunk      = 256 << 20 // one column of one row group, compressed
 	maxPage       = 128 << 20 // decompressed
 	maxPageValues = 4 << 20
@@ -45,7 +44,7 @@ func damaged(row int, format string, args ...any) *damage {
 // it says and not to gigabytes, and that the page index points at the pages.
 // The library checks CRCs too, but trusts sizes and lists.
 func scanParquet(r io.ReaderAt, size int64) error {
-	meta, end, err := readFooter(r, size)
+	meta, end, err := parquetfile.Footer(r, size)
 	if err != nil {
 		return &damage{0, err}
 	}
@@ -68,62 +67,6 @@ func scanParquet(r io.ReaderAt, size int64) error {
 		return damaged(0, "footer: %d rows in all, but %d in the row groups", meta.NumRows, s.first)
 	}
 	return nil
-}
-
-// readFooter reads the file's metadata, after walkThrift has found it sane. end
-// is where the footer starts.
-func readFooter(r io.ReaderAt, size int64) (*format.FileMetaData, int64, error) {
-	var head [4]byte
-	var tail [8]byte
-	if size < 12 {
-		return nil, 0, fmt.Errorf("%d bytes are no Parquet file", size)
-	}
-	if err := readFull(r, head[:], 0); err != nil {
-		return nil, 0, err
-	}
-	if err := readFull(r, tail[:], size-8); err != nil {
-		return nil, 0, err
-	}
-	if string(head[:]) != "PAR1" || string(tail[4:]) != "PAR1" {
-		return nil, 0, errors.New("not a Parquet file: it does not start and end with PAR1")
-	}
-	n := int64(binary.LittleEndian.Uint32(tail[:4]))
-	if n > size-12 || n > maxFooter {
-		return nil, 0, fmt.Errorf("footer claims %d bytes; the file has %d, and a footer may have %d", n, size, maxFooter)
-	}
-	buf := make([]byte, n)
-	if err := readFull(r, buf, size-8-n); err != nil {
-		return nil, 0, err
-	}
-	used, err := walkThrift(buf, func(thriftField) error { return nil }, nil)
-	if err != nil {
-		return nil, 0, fmt.Errorf("footer: %w", err)
-	}
-	if int64(used) != n {
-		return nil, 0, fmt.Errorf("footer: %d bytes are left over", n-int64(used))
-	}
-	meta := &format.FileMetaData{}
-	if err := unmarshalThrift(buf, meta); err != nil {
-		return nil, 0, fmt.Errorf("footer: %w", err)
-	}
-	return meta, size - 8 - n, nil
-}
-
-// unmarshalThrift decodes what walkThrift has passed.
-func unmarshalThrift(b []byte, v any) (err error) {
-	defer recovered(&err)
-	return thrift.Unmarshal(new(thrift.CompactProtocol), b, v)
-}
-
-func readFull(r io.ReaderAt, b []byte, at int64) error {
-	n, err := r.ReadAt(b, at)
-	if n == len(b) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("bytes [%d,%d): %w", at, at+int64(len(b)), err)
 }
 
 type scanner struct {
@@ -159,26 +102,29 @@ func (s *scanner) chunk(c *format.ColumnChunk) *damage {
 		return damaged(s.first, "%d bytes at %d do not lie in the file, or are more than %d", n, at, maxChunk)
 	}
 	s.buf = slices.Grow(s.buf[:0], int(n))[:n]
-	if err := readFull(s.r, s.buf, at); err != nil {
+	if err := parquetfile.ReadFull(s.r, s.buf, at); err != nil {
 		return &damage{s.first, err}
 	}
 	row, values := s.first, int64(0)
 	var pages []format.PageLocation
 	for off := 0; off < len(s.buf); {
-		p, err := readPageHeader(s.buf[off:])
+		p, err := parquetfile.ReadPageHead(s.buf[off:], int64(len(s.buf)-off))
 		if err != nil {
 			return damaged(row, "page at byte %d: %w", at+int64(off), err)
 		}
-		body := s.buf[off+p.header : off+p.header+p.compressed]
+		if p.Plain > maxPage || p.Values > maxPageValues {
+			return damaged(row, "page at byte %d: header: %d values in %d bytes, a release's page has at most %d in %d", at+int64(off), p.Values, p.Plain, maxPageValues, maxPage)
+		}
+		body := s.buf[off+p.Header : off+p.Header+p.Compressed]
 		if err := s.page(p, body, m.Codec); err != nil {
 			return damaged(row, "page at byte %d: %w", at+int64(off), err)
 		}
-		if !p.dictionary {
-			pages = append(pages, format.PageLocation{Offset: at + int64(off), CompressedPageSize: int32(p.header + p.compressed), FirstRowIndex: int64(row - s.first)})
-			values += int64(p.values)
-			row += p.rows
+		if !p.Dictionary {
+			pages = append(pages, format.PageLocation{Offset: at + int64(off), CompressedPageSize: int32(p.Header + p.Compressed), FirstRowIndex: int64(row - s.first)})
+			values += int64(p.Values)
+			row += p.Rows
 		}
-		off += p.header + p.compressed
+		off += p.Header + p.Compressed
 	}
 	if values != m.NumValues {
 		return damaged(s.first, "its pages hold %d values, the footer says %d", values, m.NumValues)
@@ -186,72 +132,17 @@ func (s *scanner) chunk(c *format.ColumnChunk) *damage {
 	return s.index(c, pages)
 }
 
-// pageHead is what a page header says.
-type pageHead struct {
-	header, compressed, plain int // bytes
-	values, rows              int
-	dictionary, v2            bool
-	levels                    int // bytes of levels before the body of a page of version 2
-	packed                    bool
-	crc                       *uint32
-}
-
-func readPageHeader(buf []byte) (pageHead, error) {
-	p := pageHead{plain: -1, compressed: -1, values: -1, packed: true}
-	var bad error
-	num := func(f thriftField, most int64) int {
-		if f.n < 0 || f.n > most {
-			bad = fmt.Errorf("header: field %v says %d", f.path, f.n)
-			return 0
-		}
-		return int(f.n)
-	}
-	n, err := walkThrift(buf, func(f thriftField) error {
-		switch {
-		case f.is(2):
-			p.plain = num(f, maxPage)
-		case f.is(3):
-			p.compressed = num(f, maxPage)
-		case f.is(4):
-			crc := uint32(f.n)
-			p.crc = &crc
-		case f.is(5, 1), f.is(7, 1), f.is(8, 1):
-			p.values = num(f, maxPageValues)
-			p.dictionary, p.v2 = f.path[0] == 7, f.path[0] == 8
-		case f.is(8, 3):
-			p.rows = num(f, maxPageValues)
-		case f.is(8, 5), f.is(8, 6):
-			p.levels += num(f, maxPage)
-		case f.is(8, 7):
-			p.packed = f.n == 1
-		}
-		return bad
-	}, nil)
-	switch {
-	case err != nil:
-		return p, err
-	case p.plain < 0 || p.compressed < 0 || p.values < 0:
-		return p, errors.New("the header lacks a size")
-	case p.compressed > len(buf)-n:
-		return p, fmt.Errorf("it claims %d bytes, %d are left in the column", p.compressed, len(buf)-n)
-	case p.levels > p.compressed || p.levels > p.plain:
-		return p, errors.New("its levels are longer than the page")
-	}
-	p.header = n
-	return p, nil
-}
-
 // page checks a page's CRC and that it decompresses to the size it says.
-func (s *scanner) page(p pageHead, body []byte, codec format.CompressionCodec) error {
-	if p.crc == nil {
+func (s *scanner) page(p parquetfile.PageHead, body []byte, codec format.CompressionCodec) error {
+	if p.CRC == nil {
 		return errors.New("it has no CRC")
 	}
-	if got := crc32.ChecksumIEEE(body); got != *p.crc {
-		return fmt.Errorf("its CRC is %08x, the header says %08x", got, *p.crc)
+	if got := crc32.ChecksumIEEE(body); got != *p.CRC {
+		return fmt.Errorf("its CRC is %08x, the header says %08x", got, *p.CRC)
 	}
-	body = body[p.levels:]
-	want := p.plain - p.levels
-	if !p.packed {
+	body = body[p.Levels:]
+	want := p.Plain - p.Levels
+	if !p.Packed {
 		codec = format.Uncompressed
 	}
 	got, err := 0, error(nil)
@@ -291,17 +182,17 @@ func (s *scanner) index(c *format.ColumnChunk, pages []format.PageLocation) *dam
 		if at == 0 && len(pages) == 0 {
 			return nil // no rows, no pages
 		}
-		if !s.inside(at, int64(n)) || n > maxFooter {
+		if !s.inside(at, int64(n)) || n > parquetfile.MaxFooter {
 			return damaged(s.first, "%s: %d bytes at %d do not lie in the file", what, n, at)
 		}
 		s.buf = slices.Grow(s.buf[:0], int(n))[:n]
-		if err := readFull(s.r, s.buf, at); err != nil {
+		if err := parquetfile.ReadFull(s.r, s.buf, at); err != nil {
 			return &damage{s.first, err}
 		}
-		if _, err := walkThrift(s.buf, func(thriftField) error { return nil }, nil); err != nil {
+		if _, err := parquetfile.WalkThrift(s.buf, func(parquetfile.ThriftField) error { return nil }, nil); err != nil {
 			return damaged(s.first, "%s: %w", what, err)
 		}
-		if err := unmarshalThrift(s.buf, v); err != nil {
+		if err := parquetfile.Unmarshal(s.buf, v); err != nil {
 			return damaged(s.first, "%s: %w", what, err)
 		}
 		return nil

@@ -4,7 +4,6 @@ package datasets
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,6 +25,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/parquetfile"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -356,132 +356,42 @@ func readRows[T any](path string) iter.Seq2[T, error] {
 // readRecords is readRows for a type known only at run time. An error ends the
 // sequence; its text names the row where there is one.
 func readRecords(path string, l *layout, typ reflect.Type) iter.Seq2[reflect.Value, error] {
-	return fileRows(fetch.OneFile(path), func(in fetch.ReaderAt) (*parquet.File, func(parquet.Row) (reflect.Value, error), error) {
-		if err := scanParquet(in, in.Size()); err != nil {
-			return nil, nil, err
-		}
-		pf, schema, err := openParquet(in, in.Size())
-		if err != nil {
-			return nil, nil, err
-		}
-		if want := l.schema.String(); schema != want {
-			return nil, nil, fmt.Errorf("schema is not that of %s: %s", typ, firstDifference(want, schema))
-		}
-		return pf, func(r parquet.Row) (reflect.Value, error) {
-			v := reflect.New(typ).Elem()
-			return v, l.assemble(r, v)
-		}, nil
-	})
-}
-
-// fileRows yields what build makes of the rows of a Parquet file. open looks at
-// the file and returns it with its build. An error ends the sequence.
-func fileRows[T any](f fetch.File, open func(fetch.ReaderAt) (pf *parquet.File, build func(parquet.Row) (T, error), err error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		where := cmp.Or(f.Path, f.Name)
+	return func(yield func(reflect.Value, error) bool) {
+		where := path
 		fail := func(err error) {
-			var zero T
 			if fetch.KindOf(err) == 0 {
 				err = &fetch.Error{Op: "read", Name: where, Kind: fetch.Input, Err: err}
 			}
-			yield(zero, err)
+			yield(reflect.Value{}, err)
 		}
-		in, err := f.OpenAt()
+		in, err := fetch.OneFile(path).OpenAt()
 		if err != nil {
 			fail(err)
 			return
 		}
 		defer in.Close()
-		pf, build, err := open(in)
+		if err := scanParquet(in, in.Size()); err != nil {
+			fail(err)
+			return
+		}
+		f, err := parquetfile.Open(in, in.Size())
 		if err != nil {
 			fail(err)
 			return
 		}
-		n := 0
-		for _, group := range pf.RowGroups() {
-			more, err := eachRow(group, &n, func(r parquet.Row) (bool, error) {
-				v, err := build(r)
-				return err == nil && yield(v, nil), err
-			})
-			if err != nil {
-				where = fmt.Sprintf("%s: row %d", where, n+1)
-				fail(&damage{n, err})
-				return
-			}
-			if !more {
-				return
-			}
+		if want := l.schema.String(); f.Description != want {
+			fail(fmt.Errorf("schema is not that of %s: %s", typ, firstDifference(want, f.Description)))
+			return
 		}
-		if int64(n) != pf.NumRows() {
-			fail(fmt.Errorf("footer says %d rows, file holds %d", pf.NumRows(), n))
-		}
-	}
-}
-
-// eachRow calls f with the rows of a group while it returns true, and reports
-// whether to go on. n counts the rows that were taken.
-func eachRow(group parquet.RowGroup, n *int, f func(parquet.Row) (bool, error)) (bool, error) {
-	if group.NumRows() == 0 { // a table of none, as pyarrow writes it, has nowhere to seek to
-		return true, nil
-	}
-	rows, err := openRows(group)
-	if err != nil {
-		return false, err
-	}
-	defer closeRows(rows)
-	buf := make([]parquet.Row, 64)
-	for idle := 0; ; {
-		got, err := readSome(rows, buf)
-		if idle++; got > 0 {
-			idle = 0
-		}
-		if idle > 100 { // damaged pages must not keep anybody here for ever
-			return false, io.ErrNoProgress
-		}
-		for _, r := range buf[:got] {
-			if more, err := f(r); err != nil || !more {
-				return false, err
-			}
-			*n++
-		}
-		if errors.Is(err, io.EOF) {
-			return true, nil
-		}
+		n, err := f.Each(func(r parquet.Row) (bool, error) {
+			v := reflect.New(typ).Elem()
+			err := l.assemble(r, v)
+			return err == nil && yield(v, nil), err
+		})
 		if err != nil {
-			return false, err
+			where = fmt.Sprintf("%s: row %d", path, n+1)
+			fail(&damage{n, err})
 		}
-	}
-}
-
-// openParquet, openRows and readSome turn a panic of the decoder on damaged
-// bytes into an error: the bytes are untrusted, the library is not ours.
-func openParquet(r io.ReaderAt, size int64) (f *parquet.File, schema string, err error) {
-	defer recovered(&err)
-	if f, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true)); err != nil {
-		return nil, "", err
-	}
-	return f, f.Schema().String(), nil
-}
-
-func openRows(group parquet.RowGroup) (rows parquet.Rows, err error) {
-	defer recovered(&err)
-	return group.Rows(), nil
-}
-
-func closeRows(rows parquet.Rows) {
-	var err error
-	defer recovered(&err)
-	err = rows.Close()
-}
-
-func readSome(rows parquet.Rows, buf []parquet.Row) (n int, err error) {
-	defer recovered(&err)
-	return rows.ReadRows(buf)
-}
-
-func recovered(err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("damaged Parquet: %v", v)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/parquetfile"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/splits"
 )
@@ -410,7 +411,7 @@ func (v *verifier) shard(path, name string, l *layout) {
 	if err != nil {
 		return
 	}
-	meta, _, err := readFooter(f, info.Size())
+	meta, _, err := parquetfile.Footer(f, info.Size())
 	if err != nil {
 		return
 	}

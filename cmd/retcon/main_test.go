@@ -42,6 +42,11 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			parquet, err := filepath.Abs("../../internal/parquetfile/testdata") // files of other programs
+			if err != nil {
+				return err
+			}
+			env.Setenv("PARQUET", parquet)
 			if shared := os.Getenv("RETCON_SHARED"); shared != "" {
 				env.Setenv("SHARED", shared)
 			}

@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/parquetfile"
 )
 
 // tableRow is a row of a table whose columns are somebody else's.
@@ -212,7 +212,7 @@ func csvRows(file fetch.File, name string, comma byte) iter.Seq2[tableRow, error
 func parquetRows(f fetch.File, name string) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
 		n := 0
-		for m, err := range datasets.AnyRowsOf(f) {
+		for m, err := range parquetfile.Rows(f) {
 			if err != nil {
 				yield(tableRow{}, err)
 				return

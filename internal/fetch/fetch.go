@@ -19,7 +19,8 @@
 // Errors that decide an exit code are [*Error] values; see [Kind].
 //
 // The package imports nothing of ours. Corpus knowledge (which files, which
-// columns) lives in ingest; Parquet is read there too, through [File.OpenAt].
+// columns) lives in ingest; Parquet is read in internal/parquetfile, through
+// [File.OpenAt].
 package fetch
 
 import (

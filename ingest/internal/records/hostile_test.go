@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -307,6 +309,38 @@ func TestParquetRows(t *testing.T) {
 		bad := bytes.Clone(data)
 		bad[i] ^= 0x55
 		read(t, map[string]string{"a.parquet": string(bad)})
+	}
+}
+
+// TestParquetText: text that is not UTF-8 is decoded as that of other files,
+// and counted; a column that stands twice is no table.
+func TestParquetText(t *testing.T) {
+	type row struct {
+		ID   string `parquet:"id"`
+		Text []byte `parquet:"text"`
+	}
+	var buf bytes.Buffer
+	w := parquet.NewGenericWriter[row](&buf)
+	_, err := w.Write([]row{{"1", []byte("Esm\xe9")}, {"2", []byte("Esmé")}, {"3", []byte(strings.Repeat("é", 2000) + "\xe9")}})
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := read(t, map[string]string{"a.parquet": buf.String()})
+	if len(r.Stories) != 3 {
+		t.Fatalf("%d stories, %+v", len(r.Stories), r.Dropped)
+	}
+	for i, want := range []string{"Esmé windows-1252 0", "Esmé utf-8 0", strings.Repeat("é", 2001) + " utf-8 1"} {
+		if s := r.Stories[i]; fmt.Sprint(s.Text, " ", s.Source.Charset, " ", s.Source.Repaired) != want {
+			t.Errorf("row %d: %q %s %d, want %s", i+1, s.Text, s.Source.Charset, s.Source.Repaired, want)
+		}
+	}
+	twice, err := os.ReadFile("../../../internal/parquetfile/testdata/twice-pyarrow.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = read(t, map[string]string{"a.parquet": string(twice)})
+	if got := r.Summary(); got != "- unreadable toy:a.parquet\nrows 1 bad 1\n" || !strings.Contains(r.Dropped[0].Detail, `column "text" stands twice`) {
+		t.Errorf("%s%+v", got, r.Dropped)
 	}
 }
 

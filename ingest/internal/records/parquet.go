@@ -7,20 +7,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
+	"github.com/retcon-bench/retcon/internal/parquetfile"
+	"github.com/retcon-bench/retcon/internal/text"
 )
 
-// errParquet is what a damaged Parquet file gives. The library panics on some.
+// errParquet is what a damaged Parquet file gives.
 var errParquet = errors.New("damaged Parquet file")
 
 // parquetRows reads the records of a Parquet file, whatever columns it has,
-// one row in memory beside the pages the library holds.
+// one row in memory beside the pages the library holds. Text that is not UTF-8
+// is decoded as a CSV's is.
 func parquetRows(ctx context.Context, o *Opened) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		in, err := o.File.OpenAt()
@@ -30,90 +32,60 @@ func parquetRows(ctx context.Context, o *Opened) iter.Seq2[Row, error] {
 		}
 		defer in.Close()
 		fail := func(err error) {
-			yield(Row{}, &fetch.Error{Op: "read", Name: o.File.Name, Kind: fetch.Input, Err: fmt.Errorf("%w: %w", errParquet, err)})
+			if schema := (*parquetfile.SchemaError)(nil); !errors.As(err, &schema) {
+				err = fmt.Errorf("%w: %w", errParquet, err)
+			}
+			yield(Row{}, &fetch.Error{Op: "read", Name: o.File.Name, Kind: fetch.Input, Err: err})
 		}
-		var file *parquet.File
-		err = guard(func() (err error) {
-			file, err = parquet.OpenFile(in, in.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-			return err
-		})
+		f, err := parquetfile.Open(in, in.Size())
 		if err != nil {
 			fail(err)
 			return
 		}
 		n := 0
-		for _, group := range file.RowGroups() {
-			rows := group.Rows()
-			more, err := groupRows(ctx, file.Schema(), rows, o.File.Name, &n, yield)
-			if cerr := guard(rows.Close); err == nil {
-				err = cerr
+		_, err = f.Each(func(values parquet.Row) (bool, error) {
+			if err := ctx.Err(); err != nil {
+				return false, err
 			}
+			m, err := f.Values(values)
 			if err != nil {
-				if ctx.Err() != nil {
-					yield(Row{}, ctx.Err())
-				} else {
-					fail(fmt.Errorf("after row %d: %w", n, err))
-				}
-				return
+				return false, err
 			}
-			if !more {
-				return
+			n++
+			r := Row{File: o.File.Name, N: n, Charset: "utf-8"}
+			if r.Data, err = json.Marshal(r.plain(m)); err != nil {
+				return false, err
 			}
-		}
-	}
-}
-
-func groupRows(ctx context.Context, schema *parquet.Schema, rows parquet.Rows, name string, n *int, yield func(Row, error) bool) (more bool, err error) {
-	buf := make([]parquet.Row, 1)
-	for {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		var data []byte
-		err := guard(func() error {
-			got, err := rows.ReadRows(buf)
-			if got == 0 {
-				if err == nil {
-					err = io.EOF
-				}
-				return err
-			}
-			var v any
-			if err := schema.Reconstruct(&v, buf[0]); err != nil {
-				return err
-			}
-			if data, err = json.Marshal(plain(v)); err != nil {
-				return err
-			}
-			return nil
+			return yield(r, nil), nil
 		})
-		if err == io.EOF {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		*n++
-		if !yield(Row{File: name, N: *n, Data: data, Charset: "utf-8"}, nil) {
-			return false, nil
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			yield(Row{}, ctx.Err())
+		default:
+			fail(fmt.Errorf("after row %d: %w", n, err))
 		}
 	}
 }
 
-// plain makes of a reconstructed row what JSON can hold: bytes are strings, a
-// float that is no number is null.
-func plain(v any) any {
+// plain makes of a row's value what JSON can hold: bytes are strings, a float
+// that is no number is null.
+func (r *Row) plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			v[k] = plain(e)
+			v[k] = r.plain(e)
 		}
 	case []any:
 		for i, e := range v {
-			v[i] = plain(e)
+			v[i] = r.plain(e)
 		}
 	case []byte:
-		return string(v)
+		d := text.Decode(v, "")
+		if r.Repaired += d.Repaired; d.Charset != "utf-8" {
+			r.Charset = d.Charset
+		}
+		return d.Text
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil
@@ -124,14 +96,4 @@ func plain(v any) any {
 		}
 	}
 	return v
-}
-
-// guard turns a panic of the library over hostile bytes into an error.
-func guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
-		}
-	}()
-	return f()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package datasets
+package parquetfile
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 // A Parquet footer and page header are Thrift structs in the compact
 // protocol. A general decoder allocates what a list claims to hold before it
-// has seen any of it, so a footer of a few bytes can ask for gigabytes. walk
+// has seen any of it, so a footer of a few bytes can ask for gigabytes. [WalkThrift]
 // looks at a struct without building it: it holds nothing, and it refuses
 // lists longer than the bytes that are left, deep nesting and too many
 // elements. Only what passes goes to the library.
@@ -37,21 +37,21 @@ const (
 	thriftStruct = 12 // 11 is a map, which Parquet does not use
 )
 
-// thriftField is a scalar that walk came by: ids of the fields it lies in,
+// ThriftField is a scalar that [WalkThrift] came by: ids of the fields it lies in,
 // outermost first (elements of lists share their list's path), and its value.
-type thriftField struct {
-	path []int16
-	n    int64  // integers and booleans
-	b    []byte // binary
+type ThriftField struct {
+	Path []int16
+	N    int64  // integers and booleans
+	B    []byte // binary
 }
 
-// is compares the path.
-func (f thriftField) is(path ...int16) bool {
-	if len(path) != len(f.path) {
+// Is compares the path.
+func (f ThriftField) Is(path ...int16) bool {
+	if len(path) != len(f.Path) {
 		return false
 	}
 	for i, p := range path {
-		if f.path[i] != p {
+		if f.Path[i] != p {
 			return false
 		}
 	}
@@ -63,13 +63,13 @@ type thriftWalker struct {
 	at       int
 	elements int
 	path     []int16
-	see      func(thriftField) error
+	see      func(ThriftField) error
 	list     func(path []int16, n int)
 }
 
-// walkThrift walks one struct at the front of buf and returns its length in
+// WalkThrift walks one struct at the front of buf and returns its length in
 // bytes. list, if not nil, is told of each list before its elements.
-func walkThrift(buf []byte, see func(thriftField) error, list func(path []int16, n int)) (int, error) {
+func WalkThrift(buf []byte, see func(ThriftField) error, list func(path []int16, n int)) (int, error) {
 	w := &thriftWalker{buf: buf, see: see, list: list}
 	if err := w.structure(0); err != nil {
 		return 0, err
@@ -133,7 +133,7 @@ func (w *thriftWalker) structure(depth int) error {
 		w.path = append(w.path, id)
 		typ := head & 15
 		if typ == thriftTrue || typ == thriftFalse { // the value stands in the field's head
-			err = w.see(thriftField{path: w.path, n: int64(2 - typ)})
+			err = w.see(ThriftField{Path: w.path, N: int64(2 - typ)})
 		} else {
 			err = w.value(typ, depth)
 		}
@@ -154,13 +154,13 @@ func (w *thriftWalker) value(typ byte, depth int) error {
 		if err != nil {
 			return err
 		}
-		return w.see(thriftField{path: w.path, n: int64(b)})
+		return w.see(ThriftField{Path: w.path, N: int64(b)})
 	case thriftI16, thriftI32, thriftI64:
 		n, err := w.zigzag()
 		if err != nil {
 			return err
 		}
-		return w.see(thriftField{path: w.path, n: n})
+		return w.see(ThriftField{Path: w.path, N: n})
 	case thriftDouble:
 		if len(w.buf)-w.at < 8 {
 			return fmt.Errorf("%w: it ends in a number", errThrift)
@@ -177,7 +177,7 @@ func (w *thriftWalker) value(typ byte, depth int) error {
 		}
 		b := w.buf[w.at : w.at+int(n)]
 		w.at += int(n)
-		return w.see(thriftField{path: w.path, b: b})
+		return w.see(ThriftField{Path: w.path, B: b})
 	case thriftList, thriftSet:
 		head, err := w.byte()
 		if err != nil {

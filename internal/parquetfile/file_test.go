@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parquetfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/retcon-bench/retcon/internal/fetch"
+)
+
+func rows(path string) iter.Seq2[map[string]any, error] { return Rows(fetch.OneFile(path)) }
+
+// TestFilesOfOthers reads what other programs write (testdata/make.py) and
+// what cannot be read without loss. Every fault names the file.
+func TestFilesOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		file, want string // rows as JSON, then the error without the file's name
+	}{
+		{"twice-pyarrow", `: column "text" stands twice; rename one`},
+		{"twice-inside-pyarrow", `: field "x" stands twice in column "s"; rename one`},
+		{"none-pyarrow", `: the table has no columns (and no rows): was it written from an empty one?`},
+		{"none-pandas", `: the table has no columns (and no rows): was it written from an empty one?`},
+		{"none-polars", `: the table has no columns (and no rows): was it written from an empty one?`},
+		{"bytes-pyarrow", `{"id":"a","text":"café"}: row 2: column text: invalid UTF-8 in a column of bytes: write it as text, or leave it out`},
+		{"bytes-polars", `{"id":"a","text":"café"}: row 2: column text: invalid UTF-8 in a column of bytes: write it as text, or leave it out`},
+		{"bytes-duckdb", `{"id":"a","text":"café"}: row 2: column text: invalid UTF-8 in a column of bytes: write it as text, or leave it out`},
+		{"bytes-in-list-pyarrow", `{"id":"a","l":["ok"]}: row 2: column l.list.element: invalid UTF-8 in a column of bytes: write it as text, or leave it out`},
+		{"types-duckdb", `{"e":"y","id":"f81d4fae-7dec-11d0-a765-00a0c91e6bf6","j":{"a":1},"l":[1,2],"m":{"a":1},"n":1.5,"s":{"x":1},"x":null}`},
+	} {
+		path := filepath.Join("testdata", c.file+".parquet")
+		var got strings.Builder
+		for m, err := range rows(path) {
+			if err != nil {
+				rest, ok := strings.CutPrefix(err.Error(), "read "+path)
+				if !ok || fetch.KindOf(err) != fetch.Input {
+					t.Errorf("%s: %v does not name the file, or is not of the kind input", c.file, err)
+				}
+				got.WriteString(rest)
+				break
+			}
+			js, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Write(js)
+		}
+		if got.String() != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.file, got.String(), c.want)
+		}
+	}
+}
+
+// TestLongStatistics: a page header that holds two long texts is read whole,
+// however it lies in the file.
+func TestLongStatistics(t *testing.T) {
+	type row struct {
+		Text string `parquet:"text"`
+	}
+	long := strings.Repeat("a story ", 100_000)
+	var buf bytes.Buffer
+	w := parquet.NewGenericWriter[row](&buf, parquet.DataPageStatistics(true), parquet.ColumnIndexSizeLimit(func([]string) int { return 1 << 30 }))
+	_, err := w.Write([]row{{long + "a"}, {long + "b"}})
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	meta, _, err := Footer(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := meta.RowGroups[0].Columns[0].MetaData
+	if head, err := ReadPageHead(buf.Bytes()[m.DataPageOffset:], m.TotalCompressedSize); err != nil || head.Header < len(long) {
+		t.Fatalf("a header of %d bytes, %v: this tests nothing", head.Header, err)
+	}
+	n := 0
+	for _, err := range rows(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// TestDamage changes every byte of files in turn: rows or an error come out,
+// and no text of a panic.
+func TestDamage(t *testing.T) {
+	for _, name := range []string{"bytes-duckdb", "bytes-polars", "types-duckdb"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name+".parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range data {
+			for _, flip := range []byte{0x01, 0x55, 0x80} {
+				bad := bytes.Clone(data)
+				bad[i] ^= flip
+				f, err := Open(bytes.NewReader(bad), int64(len(bad)))
+				if err == nil {
+					_, err = f.Each(func(r parquet.Row) (bool, error) {
+						_, err := f.Map(r)
+						return err == nil, err
+					})
+				}
+				if err != nil && (strings.Contains(err.Error(), "runtime error") || strings.Contains(err.Error(), "reflect")) {
+					t.Errorf("%s: byte %d: %v", name, i, err)
+				}
+			}
+		}
+	}
+}
+
+// TestGuard: whatever a panic holds, its text stays inside.
+func TestGuard(t *testing.T) {
+	for _, v := range []any{"reflect: call of nil", errors.New("oops"), 7} {
+		err := Guard(func() error { panic(v) })
+		if err == nil || strings.Contains(err.Error(), fmt.Sprint(v)) {
+			t.Errorf("%v: %v", v, err)
+		}
+	}
+	err := Guard(func() error { var list []int; return fmt.Errorf("%d", list[len(list)]) })
+	var p *Panic
+	if !errors.As(err, &p) || strings.Contains(err.Error(), "runtime") {
+		t.Fatal(err)
+	}
+	if _, ok := p.Value.(runtime.Error); !ok {
+		t.Errorf("the value is %T", p.Value)
+	}
+}
+
+// TestText reads columns of text that is none, columns of bytes, and a
+// packed file.
+func TestText(t *testing.T) {
+	type part struct {
+		Said string `parquet:"said"`
+	}
+	type row struct {
+		ID    string   `parquet:"id"`
+		Label string   `parquet:"label,optional,enum"`
+		Image []byte   `parquet:"image"`
+		Tags  []string `parquet:"tags,list"`
+		Part  part     `parquet:"part"`
+	}
+	good := row{ID: "a", Label: "x", Image: []byte("Zoë"), Tags: []string{"ü"}, Part: part{"é"}}
+	for _, c := range []struct {
+		name   string
+		change func(*row)
+		want   string
+	}{
+		{"all well", func(*row) {}, ""},
+		{"bytes", func(r *row) { r.Image = []byte{0xff} }, "row 2: column image: invalid UTF-8 in a column of bytes: write it as text, or leave it out"},
+		{"text", func(r *row) { r.ID = "M\xe4dchen" }, "row 2: column id: invalid UTF-8"},
+		{"enum", func(r *row) { r.Label = "\xff" }, "row 2: column label: invalid UTF-8"},
+		{"list", func(r *row) { r.Tags = []string{"a", "\xff"} }, "row 2: column tags.list.element: invalid UTF-8"},
+		{"group", func(r *row) { r.Part.Said = "\xff" }, "row 2: column part.said: invalid UTF-8"},
+	} {
+		var buf bytes.Buffer
+		w := parquet.NewGenericWriter[row](&buf)
+		second := good
+		c.change(&second)
+		_, err := w.Write([]row{good, second})
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "a.parquet")
+		if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		enc, err := zstd.NewWriter(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path+".zst", enc.EncodeAll(buf.Bytes(), nil), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{path, path + ".zst"} {
+			n, last := 0, error(nil)
+			for m, err := range rows(p) {
+				if last = err; err != nil {
+					break
+				}
+				if diff := cmp.Diff(any("Zoë"), m["image"]); diff != "" {
+					t.Errorf("%s: row %d: %s", c.name, n, diff)
+				}
+				n++
+			}
+			switch {
+			case c.want == "" && (last != nil || n != 2):
+				t.Errorf("%s: %d rows, %v", c.name, n, last)
+			case c.want != "" && (n != 1 || fetch.KindOf(last) != fetch.Input || !strings.HasSuffix(fmt.Sprint(last), p+": "+c.want)):
+				t.Errorf("%s: %d rows and then %v, want %s", c.name, n, last, c.want)
+			}
+		}
+	}
+}
+
+// TestMaps: the values of a map are plain too, however deep.
+func TestMaps(t *testing.T) {
+	type said struct {
+		Words []string `parquet:"words,list"`
+		By    *string  `parquet:"by,optional"`
+	}
+	type row struct {
+		Text map[string]string `parquet:"text"`
+		Said map[string]said   `parquet:"said"`
+	}
+	who := "Zoë"
+	var buf bytes.Buffer
+	w := parquet.NewGenericWriter[row](&buf)
+	_, err := w.Write([]row{{map[string]string{"en": "Once"}, map[string]said{"a": {[]string{"b", "c"}, &who}, "d": {}}}})
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for m, err := range rows(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := json.Marshal(m)
+		want := `{"said":{"a":{"by":"Zoë","words":{"list":[{"element":"b"},{"element":"c"}]}},"d":{"by":null,"words":{"list":[]}}},"text":{"en":"Once"}}`
+		if err != nil || string(js) != want {
+			t.Errorf("%s, %v, want %s", js, err, want)
+		}
+	}
+}
