@@ -33,8 +33,9 @@ func AppendLine(dst []byte, v any) ([]byte, error) {
 	return append(dst, buf.Bytes()...), nil
 }
 
-// ParseLine reads one JSON line into v. Unknown fields and trailing data are
-// errors: a record of another version must not be read half.
+// ParseLine reads one JSON line into v. Unknown fields, keys that stand twice
+// and trailing data are errors: a record of another version must not be read
+// half.
 func ParseLine(line []byte, v any) error {
 	if !utf8.Valid(line) {
 		return ErrInvalidUTF8
@@ -47,7 +48,16 @@ func ParseLine(line []byte, v any) error {
 	if dec.More() {
 		return errors.New("more than one value on the line")
 	}
-	return nil
+	return KeysOnce(line)
+}
+
+// ParseForeign reads a JSON text of somebody else's into v: fields that v does
+// not have are passed over, keys that stand twice are errors.
+func ParseForeign(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
+		return JSONFault(err)
+	}
+	return KeysOnce(data)
 }
 
 // JSONFault says in words of the data what encoding/json says in words of Go:

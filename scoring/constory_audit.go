@@ -34,8 +34,12 @@ func ReadPublished(r io.Reader) ([]PublishedTable, error) {
 		Main   []json.RawMessage `json:"main_table"`
 		Task   []json.RawMessage `json:"task_type_table"`
 	}
-	if err := json.NewDecoder(r).Decode(&f); err != nil {
-		return nil, fmt.Errorf("published tables: %w", schemas.JSONFault(err))
+	data, err := io.ReadAll(r)
+	if err == nil {
+		err = schemas.ParseForeign(data, &f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("published tables: %w", err)
 	}
 	var out []PublishedTable
 	for i, raw := range f.Tables {

@@ -305,10 +305,8 @@ func OpenCheckCSV(r io.Reader) (*CheckTable, error) {
 		return nil, fmt.Errorf("header of the judge's table: %w", err)
 	}
 	t := &CheckTable{Columns: slices.Clone(header)}
-	for i, c := range t.Columns {
-		if c != "" && slices.Index(t.Columns, c) < i {
-			return nil, fmt.Errorf("header of the judge's table: column %q appears twice", c)
-		}
+	if err := schemas.ColumnsOnce(t.Columns); err != nil {
+		return nil, fmt.Errorf("judge's table: %w", err)
 	}
 	t.Rows = func(yield func([]*string, error) bool) {
 		row := make([]*string, len(t.Columns))
@@ -403,8 +401,8 @@ func ReadCheckJSONL(r io.Reader, story func(id string) (CheckStory, bool, error)
 				Model string                     `json:"model_name"`
 				Cells map[string]json.RawMessage `json:"cells"`
 			}
-			if err := json.Unmarshal(line, &rec); err != nil {
-				return fmt.Errorf("judge's run, line %d: %w", n, schemas.JSONFault(err))
+			if err := schemas.ParseForeign(line, &rec); err != nil {
+				return fmt.Errorf("judge's run, line %d: %w", n, err)
 			}
 			id := strings.Trim(string(rec.ID), `"`)
 			st, ok, err := story(id)
@@ -500,8 +498,8 @@ func OpenStorySet(r io.ReaderAt, size int64) (*StorySet, error) {
 			var rec struct {
 				ID json.RawMessage `json:"id"`
 			}
-			if err := json.Unmarshal(line, &rec); err != nil {
-				return nil, fmt.Errorf("stories, line %d: %w", n, schemas.JSONFault(err))
+			if err := schemas.ParseForeign(line, &rec); err != nil {
+				return nil, fmt.Errorf("stories, line %d: %w", n, err)
 			}
 			id := strings.Trim(string(rec.ID), `"`)
 			if _, twice := s.at[id]; twice {

@@ -274,6 +274,9 @@ func readLines(br *bufio.Reader, o ReadOptions, read func([]byte) ([]schemas.Pre
 		if err == nil {
 			ps, err = read(line)
 		}
+		if err == nil {
+			err = schemas.KeysOnce(line)
+		}
 		for i := range ps {
 			err = cmp.Or(err, CheckPrediction(&ps[i]))
 		}

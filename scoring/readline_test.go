@@ -3,7 +3,9 @@
 package scoring
 
 import (
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/retcon-bench/retcon/schemas"
@@ -35,4 +37,21 @@ func FuzzParsePrediction(f *testing.F) {
 			t.Fatalf("%q:\nParseLine       %+v\nparsePrediction %+v", line, want, got)
 		}
 	})
+}
+
+// TestKeyTwice: of two answers under one key none is taken, in any format.
+func TestKeyTwice(t *testing.T) {
+	for _, line := range []string{
+		`{"example_id":"a","label":"error","label":"consistent"}`,
+		`{"example_id":"a","completion":"x","completion":"y"}`,
+		`{"example_id":"a","story":"Once.","cont_error":1,"cont_error":0}`,
+	} {
+		var got []string
+		for p, err := range ReadPredictions(strings.NewReader(line+"\n"), ReadOptions{Name: "p.jsonl"}) {
+			got = append(got, fmt.Sprint(p.ExampleID, err))
+		}
+		if len(got) != 1 || !strings.HasPrefix(got[0], "p.jsonl:1: key ") || !strings.HasSuffix(got[0], " stands twice") {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
 }

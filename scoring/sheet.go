@@ -209,7 +209,11 @@ func readSheet(r io.Reader, name string, ids, needed []string, f func(cell func(
 	}
 	at := map[string]int{}
 	for i, c := range columns {
-		at[strings.ToLower(strings.TrimSpace(c))] = i
+		columns[i] = strings.ToLower(strings.TrimSpace(c))
+		at[columns[i]] = i
+	}
+	if err := schemas.ColumnsOnce(columns); err != nil {
+		return fmt.Errorf("%s: %w", cmpName(name), err)
 	}
 	for _, c := range slices.Concat(ids, needed) {
 		if _, ok := at[c]; !ok {

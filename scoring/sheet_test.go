@@ -53,6 +53,7 @@ func TestHumanSheet(t *testing.T) {
 		{head + "a,h,no,,\na,h,yes,,\n", "s.csv:3: a is answered twice"},
 		{head + "a,h,no,\"x,\n", "s.csv:2: "},
 		{"claim_id,text_hash\n", "no column example_id"},
+		{"example_id,text_hash,has_error,error_lines,contradicted_lines,Has_Error\na,h,no,,,yes\n", `s.csv: column "has_error" stands twice`},
 		{"", "no heading"},
 		{"PK\x03\x04...", "save it as CSV"},
 		{head + "a,h,no,\xe9,\n", "not UTF-8"},

@@ -156,6 +156,9 @@ func wholeObject(f fetch.File) (map[string]any, error) {
 	if !utf8.Valid(data) {
 		return nil, inputError(cmp.Or(f.Path, f.Name), fetch.ErrUTF8)
 	}
+	if err := schemas.KeysOnce(data); err != nil {
+		return nil, inputError(cmp.Or(f.Path, f.Name), err)
+	}
 	return v, nil
 }
 

@@ -187,7 +187,7 @@ func readLines(f fetch.File, emit func(given, string, error) bool) bool {
 		where := fmt.Sprintf("%s:%d", f.Path, row.Line)
 		var l storyLine
 		if err == nil {
-			err = schemas.JSONFault(json.Unmarshal(row.Data, &l))
+			err = schemas.ParseForeign(row.Data, &l)
 		}
 		var g given
 		if err == nil {

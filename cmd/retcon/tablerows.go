@@ -18,6 +18,7 @@ import (
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/parquetfile"
+	"github.com/retcon-bench/retcon/schemas"
 )
 
 // tableRow is a row of a table whose columns are somebody else's.
@@ -192,10 +193,10 @@ func csvRows(file fetch.File, name string, comma byte) iter.Seq2[tableRow, error
 				header = row.Fields
 				for i, h := range header {
 					header[i] = strings.TrimSpace(h)
-					if header[i] != "" && slices.Contains(header[:i], header[i]) {
-						yield(tableRow{}, inputError(where, fmt.Errorf("column %q stands twice in the header; rename one", header[i])))
-						return
-					}
+				}
+				if err := schemas.ColumnsOnce(header); err != nil {
+					yield(tableRow{}, inputError(where, err))
+					return
 				}
 				continue
 			}
@@ -247,6 +248,10 @@ func jsonRows(file fetch.File, name string) iter.Seq2[tableRow, error] {
 			}
 			if dec.More() {
 				yield(r, inputError(r.where, errors.New("this row is not JSON: more stands behind its end")))
+				return
+			}
+			if err := schemas.KeysOnce(row.Data); err != nil {
+				yield(r, inputError(r.where, err))
 				return
 			}
 			if m, ok := r.value.(map[string]any); ok {

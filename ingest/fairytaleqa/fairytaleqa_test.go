@@ -198,6 +198,7 @@ func TestBadInput(t *testing.T) {
 		{"empty", "", ReasonEmpty, "empty"},
 		{"header only", "section,text\n", ReasonEmpty, "no section"},
 		{"other columns", "a,b\n1,2\n", ReasonColumns, "a,b"},
+		{"a column twice", "section,text,Text\n1,A lamp.,It burned.\n", ReasonRow, `column "text" stands twice`},
 		{"broken quote", "section,text\n1,\"A lamp.\n2,It burned.\n", ReasonRow, "x/lamp-story.csv: lines 2-"},
 		{"quote in the middle", "section,text\n1,A lamp.\n2,\"It\" burned\n", ReasonRow, "x/lamp-story.csv: line 3: row 3"},
 		{"binary", "section,text\n1,\x00\x01\n", ReasonNotText, "zero"},

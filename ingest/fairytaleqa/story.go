@@ -54,9 +54,10 @@ func table(data []byte, name string, row func(get func(col string) string, n, li
 			for i, f := range r.Fields {
 				f = strings.ToLower(strings.TrimSpace(f))
 				cols = append(cols, f)
-				if _, twice := index[f]; !twice {
-					index[f] = i
-				}
+				index[f] = i
+			}
+			if err := schemas.ColumnsOnce(cols); err != nil {
+				return cols, &fetch.RowError{Name: name, N: r.N, Line: r.Line, EndLine: r.Line, Err: err}
 			}
 			continue
 		}

@@ -59,7 +59,11 @@ func ReadCatalog(r io.Reader, name string, keep func(*Info), bad func(*fetch.Row
 		if col == nil {
 			col = map[string]int{}
 			for i, f := range row.Fields {
-				col[strings.TrimPrefix(strings.TrimSpace(f), "\ufeff")] = i
+				row.Fields[i] = strings.TrimPrefix(strings.TrimSpace(f), "\ufeff")
+				col[row.Fields[i]] = i
+			}
+			if err := schemas.ColumnsOnce(row.Fields); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
 			}
 			for _, c := range catalogColumns[:5] {
 				if _, ok := col[c]; !ok {

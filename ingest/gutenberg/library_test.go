@@ -294,7 +294,11 @@ func TestCutCatalogue(t *testing.T) {
 	if ids, _, _, _ := load(t, root, func(s *Settings) { s.Filter = false }); len(ids) != 4 {
 		t.Errorf("without the filter: %v", ids)
 	}
-	// Another table under the name.
+	// A column that stands twice, and another table under the name.
+	root = tree(t, map[string]string{"pg_catalog.csv": strings.Replace(catalogHead, "Issued", "Title", 1) + "1,Text,Lamp,Lamps,en,,Fairy tales,PZ,\n", "1.txt": book("1", "Lamp", "One.")})
+	if _, dropped, _, _ := load(t, root, nil); len(dropped) != 1 || !strings.Contains(dropped[0].Detail, `column "Title" stands twice`) {
+		t.Errorf("%v", dropped)
+	}
 	root = tree(t, map[string]string{"pg_catalog.csv": "a,b\n1,2\n", "1.txt": book("1", "Lamp", "One.")})
 	if ids, dropped, _, _ := load(t, root, nil); len(ids) != 1 || len(dropped) != 1 || dropped[0].Reason != ReasonCatalogue {
 		t.Errorf("%v %v", ids, dropped)

@@ -113,8 +113,14 @@ func readCSV(data []byte) ([]schemas.Vote, error) {
 	}
 	column := map[string]int{}
 	for i, name := range rows[0] {
-		if known := csvNames[strings.ToLower(strings.TrimSpace(name))]; known != "" {
-			if _, twice := column[known]; !twice || strings.EqualFold(name, known) {
+		rows[0][i] = strings.ToLower(strings.TrimSpace(name))
+	}
+	if err := schemas.ColumnsOnce(rows[0]); err != nil {
+		return nil, err
+	}
+	for i, name := range rows[0] {
+		if known := csvNames[name]; known != "" {
+			if _, twice := column[known]; !twice || name == known {
 				column[known] = i
 			}
 		}
@@ -318,8 +324,8 @@ type annotation struct {
 
 func readTasks(data []byte) ([]schemas.Vote, error) {
 	var tasks []exported
-	if err := json.Unmarshal(data, &tasks); err != nil {
-		return nil, schemas.JSONFault(err)
+	if err := schemas.ParseForeign(data, &tasks); err != nil {
+		return nil, err
 	}
 	var votes []schemas.Vote
 	for i, t := range tasks {

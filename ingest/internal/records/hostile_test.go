@@ -142,6 +142,16 @@ story toy:2
 - bad_row toy:a.csv:6
 - bad_row toy:a.csv:7
 rows 5 bad 3`},
+		{"columns without names", "a.csv", ",id,text,\n0,1,One.,x\n", `
+story toy:1
+rows 1 bad 0`},
+		{"a column twice", "a.csv", "id,text,text\n1,One.,Two.\n", `
+- unreadable toy:a.csv
+rows 1 bad 1`},
+		{"a key twice", "a.jsonl", `{"id":"1","text":"One."}` + "\n" + `{"id":"2","text":"Two.","text":"Three."}`, `
+story toy:1
+- bad_json toy:a.jsonl:2
+rows 2 bad 1`},
 		{"tabs under any name", "a.dat", "text\tid\nOne.\t1\n", `
 story toy:1
 rows 1 bad 0`},

@@ -12,11 +12,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/schemas"
 )
 
 // Row is one record: the bytes of a JSON object, or a line of text.
@@ -80,6 +82,9 @@ func (r *Row) Decode(v any) (reason string, err error) {
 	}
 	data, n := mendSurrogates(r.Data)
 	r.Repaired += n
+	if err := schemas.KeysOnce(data); err != nil {
+		return ReasonSyntax, err
+	}
 	err = json.Unmarshal(data, v)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && (bytes.Contains(data, []byte("NaN")) || bytes.Contains(data, []byte("Infinity"))) {
@@ -211,6 +216,7 @@ func wrap(o *Opened, rows iter.Seq2[fetch.Row, error]) iter.Seq2[Row, error] {
 func table(o *Opened, rows iter.Seq2[fetch.Row, error]) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var cols []string
+		var unnamed int // the first column without a name
 		var buf []byte
 		for f, err := range rows {
 			r := Row{File: o.File.Name, N: f.N - 1, Line: f.Line, Charset: "utf-8"}
@@ -235,10 +241,18 @@ func table(o *Opened, rows iter.Seq2[fetch.Row, error]) iter.Seq2[Row, error] {
 				for _, c := range f.Fields {
 					cols = append(cols, strings.TrimSpace(text.Decode([]byte(c), "").Text))
 				}
+				if err := schemas.ColumnsOnce(cols); err != nil {
+					yield(r, &fetch.Error{Op: "read", Name: fmt.Sprintf("%s:%d", o.File.Name, f.Line), Kind: fetch.Input, Err: err})
+					return
+				}
+				unnamed = slices.Index(cols, "")
 				continue
 			}
 			buf = append(buf[:0], '{')
 			for i, c := range cols {
+				if c == "" && i != unnamed {
+					continue // an object has one such key
+				}
 				if i > 0 {
 					buf = append(buf, ',')
 				}

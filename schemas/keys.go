@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// KeysOnce reports an object of a JSON text, however deep it lies, that has a
+// key twice. Readers differ in which of the two they take (RFC 8259, section
+// 4; encoding/json takes the last, and says nothing), so that a text which has
+// one means another thing to everybody. The error names the path to the key.
+//
+// What is no JSON is somebody else's to say: of such a text only what stands
+// before the fault is looked at.
+func KeysOnce(data []byte) error {
+	s := keyScanner{b: data}
+	s.value(0)
+	return s.err
+}
+
+// keyScanner walks a JSON text without decoding it.
+type keyScanner struct {
+	b    []byte
+	at   int
+	path []step
+	err  error
+}
+
+// step is a key of an object or a place in a list.
+type step struct {
+	key []byte
+	n   int
+}
+
+// maxKeyDepth bounds the walk's recursion; encoding/json refuses deeper texts.
+const maxKeyDepth = 10_000
+
+// manyKeys is from how many keys on an object's are kept in a map.
+const manyKeys = 24
+
+// value passes over one value, and reports false at a fault of the text.
+func (s *keyScanner) value(depth int) bool {
+	switch c := s.next(); {
+	case depth > maxKeyDepth:
+		return false
+	case c == '"':
+		return s.str() != nil
+	case c == '{':
+		return s.object(depth)
+	case c == '[':
+		s.at++
+		if s.next() == ']' {
+			s.at++
+			return true
+		}
+		for i := 0; ; i++ {
+			s.path = append(s.path, step{n: i})
+			if !s.value(depth + 1) {
+				return false
+			}
+			s.path = s.path[:len(s.path)-1]
+			switch s.next() {
+			case ',':
+				s.at++
+			case ']':
+				s.at++
+				return true
+			default:
+				return false
+			}
+		}
+	}
+	from := s.at
+	for s.at < len(s.b) && strings.IndexByte(",]} \t\r\n", s.b[s.at]) < 0 {
+		s.at++
+	}
+	return s.at > from
+}
+
+func (s *keyScanner) object(depth int) bool {
+	s.at++
+	if s.next() == '}' {
+		s.at++
+		return true
+	}
+	var few [][]byte
+	var many map[string]bool
+	for {
+		if s.next() != '"' {
+			return false
+		}
+		key := s.str()
+		if key == nil || s.next() != ':' {
+			return false
+		}
+		s.at++
+		key = characters(key)
+		twice := many[string(key)] || slices.ContainsFunc(few, func(k []byte) bool { return bytes.Equal(k, key) })
+		s.path = append(s.path, step{key: key})
+		if twice {
+			s.err = fmt.Errorf("key %q stands twice", s.where())
+			return false
+		}
+		if few = append(few, key); len(few) > manyKeys {
+			if many == nil {
+				many = map[string]bool{}
+			}
+			for _, k := range few {
+				many[string(k)] = true
+			}
+			few = few[:0]
+		}
+		if !s.value(depth + 1) {
+			return false
+		}
+		s.path = s.path[:len(s.path)-1]
+		switch s.next() {
+		case ',':
+			s.at++
+		case '}':
+			s.at++
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// next passes over white space and returns the byte there, 0 at the end.
+func (s *keyScanner) next() byte {
+	for ; s.at < len(s.b); s.at++ {
+		switch c := s.b[s.at]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// str passes over the string that begins here and returns it with its quotes.
+func (s *keyScanner) str() []byte {
+	from := s.at
+	for s.at++; ; {
+		n := bytes.IndexByte(s.b[s.at:], '"')
+		if n < 0 {
+			return nil
+		}
+		end, back := s.at+n, 0
+		for end-1-back > from && s.b[end-1-back] == '\\' {
+			back++
+		}
+		s.at = end + 1
+		if back%2 == 0 { // else the quote is one of the text
+			return s.b[from:s.at]
+		}
+	}
+}
+
+// characters are those of a string with its quotes.
+func characters(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			return []byte(text)
+		}
+	}
+	return raw[1 : len(raw)-1]
+}
+
+// where is the path with dots, places in lists from 0.
+func (s *keyScanner) where() string {
+	var names []string
+	for _, p := range s.path {
+		if p.key == nil {
+			names = append(names, strconv.Itoa(p.n))
+			continue
+		}
+		names = append(names, string(p.key))
+	}
+	return strings.Join(names, ".")
+}
+
+// ColumnsOnce reports a name that stands twice in a table's header. Columns
+// without a name may be several.
+func ColumnsOnce(header []string) error {
+	seen := make(map[string]bool, len(header))
+	for _, name := range header {
+		if name != "" && seen[name] {
+			return fmt.Errorf("column %q stands twice in the header; rename one", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
