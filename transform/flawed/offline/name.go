@@ -210,7 +210,7 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 		if st.sentHas(t.sent, naming) && st.sentHas(t.sent, calling) {
 			return st.turnDown(w, "name", "name_explained")
 		}
-		if i > 0 && st.toks[i-1].sent == t.sent && surnamed[st.toks[i-1].w] {
+		if i > 0 && st.toks[i-1].sent == t.sent && (surnamed[st.toks[i-1].w] || styled[st.toks[i-1].w] && !plainName(w, p.Gender)) {
 			return st.turnDown(w, "name", "surname") // Mr. Hocart has a Christian name too
 		}
 		if n := i + 2; n < len(st.toks) && st.toks[n].sent == t.sent && st.toks[i+1].w == "or" && st.toks[n].upper {
@@ -256,6 +256,10 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 
 // surnamed stand before a family name.
 var surnamed = set("mr mrs miss dr mister mistress monsieur madame mademoiselle herr frau squire colonel captain")
+
+// styled stand before either name: Dame Trundle has a Christian name too, Dame
+// Margery need not tell hers.
+var styled = set("dame goody gammer gaffer goodman goodwife farmer widow parson deacon doctor sergeant corporal major general baron count")
 
 // titleAt reports a name, at token i, that is one of a kind, or another's: the
 // Buddha, a clever John. "The next morning Hans" is no such phrase.

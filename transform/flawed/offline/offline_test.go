@@ -50,6 +50,8 @@ func TestRules(t *testing.T) {
 		{"quality", "On the nail hung an old coat. It was his uncle's.\n##\nHe took down the old coat.", "quality coat: old [0] [2]", ""},
 		{"eyes", "A girl had grey eyes.\n##\nShe looked at him with her grey eyes.", "hair_eyes eyes: grey [0] [1]", ""},
 		{"two owners of eyes", "A girl had grey eyes.\n##\nShe looked at him with her grey eyes. He shut his grey eyes.", "", "hair_eyes"},
+		{"what is no hair", "He wore a coat with gold braid.\n##\nThe gold braid shone.", "", "hair_eyes"},
+		{"a family name", "There was a woman called Dame Trundle. Dame Trundle said that she was cold. Her son gave Dame Trundle her shawl, and she went.\n##\nAt night Dame Trundle came home, and she was glad.", "", "name"},
 		{"children", "He had four sisters, and they were dancers.\n##\nHe played. The four sisters came and sat down.", "kin_count sisters: four [0] [2]", ""},
 		{"children told apart", "He had three sons.\n##\nThe eldest went away. The three sons wept.", "", "kin_count"},
 		{"a loose number", "He had four sisters.\n##\nThe four sisters came. The four of them sat down.", "", "kin_count"},
