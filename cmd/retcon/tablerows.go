@@ -164,26 +164,30 @@ func objects(rows iter.Seq2[tableRow, error]) iter.Seq2[tableRow, error] {
 func rowsOf(f fetch.File, kind string) iter.Seq2[tableRow, error] {
 	name := cmp.Or(f.Path, f.Name)
 	switch kind {
-	case ".csv":
-		return csvRows(f, name, ',')
-	case ".tsv":
-		return csvRows(f, name, '\t')
+	case ".csv", ".tsv":
+		return csvRows(f, name, kind)
 	case ".parquet":
 		return parquetRows(f, name)
 	}
 	return jsonRows(f, name)
 }
 
-func csvRows(file fetch.File, name string, comma byte) iter.Seq2[tableRow, error] {
+func csvRows(file fetch.File, name, kind string) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
-		f, err := file.Open()
-		if err != nil {
-			yield(tableRow{}, err)
-			return
+		var rows iter.Seq2[fetch.Row, error]
+		if kind == ".tsv" {
+			rows = fetch.TSV(file.Open, fetch.RowOptions{Name: name})
+		} else {
+			f, err := file.Open()
+			if err != nil {
+				yield(tableRow{}, err)
+				return
+			}
+			defer f.Close()
+			rows = fetch.CSV(f, fetch.RowOptions{Name: name})
 		}
-		defer f.Close()
 		var header []string
-		for row, err := range fetch.CSV(f, fetch.RowOptions{Name: name, Comma: comma}) {
+		for row, err := range rows {
 			if err != nil {
 				yield(tableRow{}, inputError(name, err))
 				return

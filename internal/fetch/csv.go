@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 )
 
 // CSV yields the records of an RFC 4180 file, the header line included as row
@@ -23,6 +24,9 @@ import (
 // inside of a field, so until a row has the first row's number of fields again
 // others are errors too, also if Ragged allows them elsewhere. If the first
 // row is broken the sequence ends: without it no row has a meaning.
+//
+// With Plain there are no quotes to break. Files of tabs are of either kind,
+// see [TSV].
 func CSV(r io.Reader, opt RowOptions) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		w := newWindow(r, opt)
@@ -34,8 +38,35 @@ func CSV(r io.Reader, opt RowOptions) iter.Seq2[Row, error] {
 		if c.comma == 0 {
 			c.comma = ','
 		}
+		if opt.Plain {
+			c.plain(yield)
+			return
+		}
 		c.rows(yield)
 	}
+}
+
+// plain reads lines whose quotes say nothing.
+func (c *csvReader) plain(yield func(Row, error) bool) {
+	n := 0
+	c.lines(func(row Row, err error) bool {
+		if err == nil && len(row.Data) == 0 {
+			return true
+		}
+		n++
+		row.N = n
+		if e := AsRowError(err); e != nil {
+			if e.N = n; n == 1 {
+				yield(Row{}, &Error{"read", at(c.name, row.Line, 0), Input, fmt.Errorf("row 1, which gives the rows their columns: %w", e.Err)})
+				return false
+			}
+		}
+		if err == nil {
+			row.Fields = strings.Split(string(row.Data), string(rune(c.comma)))
+			err = c.judge(row, row.Line)
+		}
+		return yield(row, err)
+	})
 }
 
 type csvReader struct {

@@ -66,6 +66,7 @@ type RowOptions struct {
 	MaxRow int64  // bytes of one row; 0 = 64 MiB, negative = no limit. A longer row is a RowError with ErrTooLarge
 	Key    string // JSONArray: member that holds the array when the top level is an object; "" = "data"
 	Comma  byte   // CSV: field separator; 0 = ','
+	Plain  bool   // CSV: quotes are characters like any other, and a line is a record
 	Ragged bool   // CSV: accept rows with another number of fields than the first
 }
 

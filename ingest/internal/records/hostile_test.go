@@ -142,6 +142,14 @@ story toy:2
 - bad_row toy:a.csv:6
 - bad_row toy:a.csv:7
 rows 5 bad 3`},
+		{"tabs and bare quotes", "a.tsv", "id\ttext\n\"1\t\"Yes,\" she said.\n2\tThe \"old\" king.\n", `
+story toy:"1
+story toy:2
+rows 2 bad 0`},
+		{"tabs and quoting", "a.dat", "id\ttext\n1\t\"Yes,\n\"\"no\"\".\"\n2\tTwo.\n", `
+story toy:1
+story toy:2
+rows 2 bad 0`},
 		{"columns without names", "a.csv", ",id,text,\n0,1,One.,x\n", `
 story toy:1
 rows 1 bad 0`},

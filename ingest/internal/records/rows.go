@@ -178,6 +178,13 @@ func (s *Source) Rows(ctx context.Context, o *Opened) iter.Seq2[Row, error] {
 	case TextLines:
 		return wrap(o, fetch.Lines(o, opt))
 	case CSV:
+		if opt.Comma == '\t' {
+			quoted, err := quotedTabs(o, opt)
+			if err != nil {
+				return func(yield func(Row, error) bool) { yield(Row{File: o.File.Name}, err) }
+			}
+			opt.Plain = !quoted
+		}
 		return table(o, fetch.CSV(o, opt))
 	case Parquet:
 		return parquetRows(ctx, o)
@@ -185,6 +192,16 @@ func (s *Source) Rows(ctx context.Context, o *Opened) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		yield(Row{}, fmt.Errorf("%s: no record file", o.File.Name))
 	}
+}
+
+// quotedTabs looks through the file on its own, so that o is still to be read.
+func quotedTabs(o *Opened, opt fetch.RowOptions) (bool, error) {
+	in, err := o.File.Open()
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	return fetch.QuotedTabs(in, opt)
 }
 
 func wrap(o *Opened, rows iter.Seq2[fetch.Row, error]) iter.Seq2[Row, error] {
