@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -175,6 +176,43 @@ func yesNo(s string) (bool, error) {
 	return false, fmt.Errorf("%q is neither yes nor no", s)
 }
 
+// SheetRows reads a table that people filled in, with comma, semicolon or tab as
+// its first line has them, one row a call and io.EOF behind the last. Rows may
+// have any number of cells. A sheet of tabs is plain or quoted, see
+// [fetch.QuotedTabs]. A broken quote is a [*csv.ParseError].
+func SheetRows(b []byte) (next func() ([]string, error), err error) {
+	r := csv.NewReader(bytes.NewReader(b))
+	r.FieldsPerRecord = -1
+	head, _, _ := bytes.Cut(b, []byte("\n"))
+	for _, comma := range []byte{';', '\t'} {
+		if bytes.Count(head, []byte{comma}) > bytes.Count(head, []byte{','}) {
+			r.Comma = rune(comma)
+		}
+	}
+	if r.Comma != '\t' {
+		return r.Read, nil
+	}
+	opt := fetch.RowOptions{Comma: '\t', MaxRow: -1, Ragged: true}
+	if quoted, err := fetch.QuotedTabs(bytes.NewReader(b), opt); quoted || err != nil {
+		return r.Read, err
+	}
+	opt.Plain = true
+	var rows [][]string
+	for row, err := range fetch.CSV(bytes.NewReader(b), opt) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row.Fields)
+	}
+	return func() (row []string, err error) {
+		if len(rows) == 0 {
+			return nil, io.EOF
+		}
+		row, rows = rows[0], rows[1:]
+		return row, nil
+	}, nil
+}
+
 // readSheet calls f for each row that holds anything. Columns may stand in any
 // order; the first column's cell must not be empty. It goes on after a bad row
 // and returns all their errors.
@@ -192,15 +230,11 @@ func readSheet(r io.Reader, name string, ids, needed []string, f func(cell func(
 	case !utf8.Valid(b):
 		return fmt.Errorf("%s: not UTF-8: save it as CSV (UTF-8)", cmpName(name))
 	}
-	cr := csv.NewReader(bytes.NewReader(b))
-	head, _, _ := bytes.Cut(b, []byte("\n"))
-	for _, comma := range []byte{';', '\t'} {
-		if bytes.Count(head, []byte{comma}) > bytes.Count(head, []byte{','}) {
-			cr.Comma = rune(comma)
-		}
+	next, err := SheetRows(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", cmpName(name), err)
 	}
-	cr.FieldsPerRecord = -1
-	columns, err := cr.Read()
+	columns, err := next()
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the file is empty")
 	}
@@ -222,7 +256,7 @@ func readSheet(r io.Reader, name string, ids, needed []string, f func(cell func(
 	}
 	var all []error
 	for n := 2; ; n++ {
-		record, err := cr.Read()
+		record, err := next()
 		if errors.Is(err, io.EOF) {
 			return errors.Join(all...)
 		}

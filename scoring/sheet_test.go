@@ -45,6 +45,11 @@ func TestHumanSheet(t *testing.T) {
 			t.Errorf("%q: %v\n%s", comma, err, cmp.Diff(want, got))
 		}
 	}
+	// And as tools save it that know no quoting.
+	got, err := ReadHumanSheet(strings.NewReader("example_id\ttext_hash\thas_error\terror_lines\tcontradicted_lines\r\na\th\tyes\tThe \"old\" king.\t\"Yes,\" she said.\r\n"), "s.tsv", "ann")
+	if err != nil || len(got) != 1 || got[0].ErrorLines[0] != `The "old" king.` || got[0].ContradictedLines[0] != `"Yes," she said.` {
+		t.Errorf("plain tabs: %+v, %v", got, err)
+	}
 	head := "example_id,text_hash,has_error,error_lines,contradicted_lines\n"
 	for _, c := range []struct{ sheet, want string }{
 		{head + "a,h,perhaps,,\n", `s.csv:2: has_error: "perhaps" is neither yes nor no`},

@@ -42,7 +42,7 @@ var rules = []rule{
 	{dir: "transform/diagnostic", leans: []string{"transform", "transform/flawed/...", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/llm/...", "ingest/..."}},
 	{dir: "transform/detect", leans: []string{"transform", "schemas", "scoring", "internal/text", "internal/llm"}, test: []string{"internal/llm/..."}},
 	{dir: "transform/check", leans: []string{"transform", "schemas", "internal/text", "internal/llm"}, test: []string{"internal/text/...", "internal/llm/..."}},
-	{dir: "scoring", leans: []string{"schemas", "internal/text"}, test: []string{"scoring/...", "internal/text/..."}},
+	{dir: "scoring", leans: []string{"schemas", "internal/text", "internal/fetch"}, test: []string{"scoring/...", "internal/text/..."}},
 	{dir: "internal/report", leans: []string{"schemas"}},
 	{dir: "internal/review", leans: []string{"schemas", "datasets", "scoring", "internal/text", "internal/report"}},
 	{dir: "splits", leans: []string{"schemas", "scoring", "internal/text"}},

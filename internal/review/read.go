@@ -4,7 +4,6 @@ package review
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/schemas"
+	"github.com/retcon-bench/retcon/scoring"
 )
 
 // maxVotes is the size of a file of votes in bytes.
@@ -99,17 +99,20 @@ var csvNames = map[string]string{
 }
 
 func readCSV(data []byte) ([]schemas.Vote, error) {
-	head, _, _ := bytes.Cut(data, []byte("\n"))
-	r := csv.NewReader(bytes.NewReader(data))
-	for _, sep := range []rune{'\t', ';'} { // as spreadsheets of some countries save
-		if bytes.Count(head, []byte(string(sep))) > bytes.Count(head, []byte{','}) {
-			r.Comma = sep
-		}
-	}
-	r.FieldsPerRecord = -1
-	rows, err := r.ReadAll()
+	next, err := scoring.SheetRows(data)
 	if err != nil {
 		return nil, err
+	}
+	var rows [][]string
+	for {
+		row, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
 	}
 	column := map[string]int{}
 	for i, name := range rows[0] {

@@ -186,6 +186,14 @@ func TestReadVotesRefuses(t *testing.T) {
 	}
 }
 
+// Tabs without quoting, as some spreadsheets save them: quotes are the reason's.
+func TestPlainTabs(t *testing.T) {
+	votes, _, err := ReadVotes("v.tsv", strings.NewReader("example_id\ttext_hash\tannotator\tvalid\treason\nrc-1\th\tann\tno\t\"Yes,\" it said, is \"fine\"\n"))
+	if err != nil || len(votes) != 1 || votes[0].Reason != `"Yes," it said, is "fine"` {
+		t.Errorf("%+v, %v", votes, err)
+	}
+}
+
 // In forms where only wrong sentences are ticked, silence is consent only of
 // those who find the item valid; nobody's rejection votes on sentences.
 func TestMarksOf(t *testing.T) {
