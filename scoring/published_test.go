@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 type printedTable struct {
@@ -22,11 +23,7 @@ type printedTable struct {
 }
 
 func publishedTables(t *testing.T) []printedTable {
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("set RETCON_SHARED to the shared folder to check the paper's printed tables")
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "oracles", "flawed", "published_tables.json"))
+	b, err := os.ReadFile(sharedtest.Path(t, "oracles/flawed/published_tables.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // asRetcon makes the test binary behave as the command, for tests that need a
@@ -47,7 +49,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("PARQUET", parquet)
-			if shared := os.Getenv("RETCON_SHARED"); shared != "" {
+			if shared := sharedtest.Root(); shared != "" {
 				env.Setenv("SHARED", shared)
 			}
 			return nil
@@ -55,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "shared":
-				return os.Getenv("RETCON_SHARED") != "", nil
+				return sharedtest.Root() != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/scoring"
 )
@@ -233,11 +234,7 @@ func TestRefuses(t *testing.T) {
 
 // The reference's own files: CSV, made Parquet, read again.
 func TestRealFiles(t *testing.T) {
-	shared := os.Getenv("RETCON_SHARED")
-	if shared == "" {
-		t.Skip("set RETCON_SHARED to the folder with oracles/constory/data/csv")
-	}
-	files, err := filepath.Glob(filepath.Join(shared, "oracles", "constory", "data", "csv", "*"))
+	files, err := filepath.Glob(filepath.Join(sharedtest.Path(t, "oracles/constory/data/csv"), "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files, %v", err)
 	}

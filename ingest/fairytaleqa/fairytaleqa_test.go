@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -281,11 +282,7 @@ func FuzzStory(f *testing.F) {
 
 // The real set: numbers, and a hash over all ids and texts.
 func TestSharedGolden(t *testing.T) {
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("RETCON_SHARED is not set; it names the folder that holds corpora/fairytaleqa")
-	}
-	r := load(t, filepath.Join(dir, "corpora", "fairytaleqa"), "")
+	r := load(t, sharedtest.Path(t, "corpora/fairytaleqa"), "")
 	type sum struct{ stories, words, sections, facts, verse int }
 	by := map[string]*sum{}
 	h := sha256.New()

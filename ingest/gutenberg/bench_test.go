@@ -7,18 +7,19 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
-// benchBook is a made-up collection of about one megabyte, or a real one when
-// RETCON_SHARED is set.
+// benchBook is a made-up collection of about one megabyte, or a real one where
+// there is one.
 func benchBook(b *testing.B, rel string, made func() string) []byte {
-	if dir := os.Getenv("RETCON_SHARED"); dir != "" {
-		data, err := os.ReadFile(filepath.Join(dir, "corpora", "gutenberg", filepath.FromSlash(rel)))
+	if sharedtest.Root() != "" {
+		data, err := os.ReadFile(sharedtest.Path(b, "corpora/gutenberg/"+rel))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
 )
@@ -22,11 +23,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // sharedBooks is the folder of real books, or skips.
 func sharedBooks(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("RETCON_SHARED is not set; it names the folder that holds corpora/gutenberg")
-	}
-	return filepath.Join(dir, "corpora", "gutenberg")
+	return sharedtest.Path(t, "corpora/gutenberg")
 }
 
 // sharedFiles lists the books among the real files, by slash path.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/retcon-bench/retcon/ingest/internal/records/recordstest"
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // Rows here are generated from the description of the format: there is no real
@@ -137,7 +138,7 @@ func quote(s string) string {
 // TestRealBooks uses real books of the Gutenberg sample as contexts: nothing of
 // header and licence may be left, nor much of the text be lost.
 func TestRealBooks(t *testing.T) {
-	root := recordstest.Shared(t, "gutenberg", "files")
+	root := sharedtest.Path(t, "corpora/gutenberg/files")
 	for _, tt := range []struct {
 		file  string
 		words [2]int

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/retcon-bench/retcon/ingest/internal/records/recordstest"
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // TestRealFiles reads the complete files of the upstream repository.
 func TestRealFiles(t *testing.T) {
-	root := recordstest.Shared(t, "longbench_write")
+	root := sharedtest.Path(t, "corpora/longbench_write")
 	for _, tt := range []struct {
 		settings string
 		queries  int
@@ -43,7 +44,7 @@ func TestRealFiles(t *testing.T) {
 
 // TestOneFileAtATime: the English file alone has its rows under its own name.
 func TestOneFileAtATime(t *testing.T) {
-	r := recordstest.Read(t, Corpus, recordstest.Shared(t, "longbench_write", "evaluation", "longbench_write_en.jsonl"), "")
+	r := recordstest.Read(t, Corpus, sharedtest.Path(t, "corpora/longbench_write/evaluation/longbench_write_en.jsonl"), "")
 	if len(r.Stories) != 16 || !strings.HasPrefix(r.Stories[0].StoryID, "longbench_write:longbench_write_en:") {
 		t.Errorf("%v", r.IDs())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/retcon-bench/retcon/ingest/internal/records"
 	"github.com/retcon-bench/retcon/ingest/internal/records/recordstest"
 	"github.com/retcon-bench/retcon/ingest/writingprompts"
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // Rows here are generated from the description of the format: there is no real
@@ -166,7 +167,7 @@ func TestNarrative(t *testing.T) {
 // does on LongLaMP itself stays unproven.
 func TestNarrativeOnRealTexts(t *testing.T) {
 	yes, all := 0, 0
-	for _, s := range recordstest.Read(t, writingprompts.Corpus, recordstest.Shared(t, "writingprompts"), "").Stories {
+	for _, s := range recordstest.Read(t, writingprompts.Corpus, sharedtest.Path(t, "corpora/writingprompts"), "").Stories {
 		if Measure(s.Text).Words < leastWords {
 			continue
 		}
@@ -182,7 +183,7 @@ func TestNarrativeOnRealTexts(t *testing.T) {
 	yes, all = 0, 0
 	seen := map[string]bool{}
 	for _, name := range []string{"benchmark_query/requirement/length/length_subset.jsonl", "release-2025-03-10/benchmark_query/requirement/style/style_subset.jsonl", "release-2025-03-10/benchmark_query/requirement/format/format_subset.jsonl"} {
-		f, err := os.Open(filepath.Join(recordstest.Shared(t, "writingbench"), filepath.FromSlash(name)))
+		f, err := os.Open(filepath.Join(sharedtest.Path(t, "corpora/writingbench"), filepath.FromSlash(name)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/retcon-bench/retcon/ingest/internal/records/recordstest"
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // TestRealFiles reads the sample of both releases: 222 + 222 rows of the
 // current one (the same queries with two rubrics), 395 + 342 of the first.
 func TestRealFiles(t *testing.T) {
-	root := recordstest.Shared(t, "writingbench")
+	root := sharedtest.Path(t, "corpora/writingbench")
 	all := recordstest.Read(t, Corpus, root, `{"domains":[],"subdomains":[]}`)
 	// 125 queries stand in both subsets of the first release, 118 of the
 	// current release's 222 stand there too, all of them under another index.

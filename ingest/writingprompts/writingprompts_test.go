@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/retcon-bench/retcon/ingest/internal/records/recordstest"
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 func TestDetokenise(t *testing.T) {
@@ -115,7 +116,7 @@ func TestTags(t *testing.T) {
 // TestUnion reads the sample of real text: it is altered (no tags, no
 // <newline>, cut to some 200 words), so the form of the archive is not proven.
 func TestUnion(t *testing.T) {
-	r := recordstest.Read(t, Corpus, recordstest.Shared(t, "writingprompts"), "")
+	r := recordstest.Read(t, Corpus, sharedtest.Path(t, "corpora/writingprompts"), "")
 	if len(r.Stories) != 342 || r.Bad != 0 || len(r.Dropped) != 0 || len(r.Files) != 8 {
 		t.Fatalf("%d stories, %d files, %v", len(r.Stories), len(r.Files), r.Reasons())
 	}
@@ -145,7 +146,7 @@ func TestUnion(t *testing.T) {
 // TestRebuilt: the archive's form rebuilt from real text (run of k blanks =
 // k-1 <newline>, tags put back) gives the same stories as the altered form.
 func TestRebuilt(t *testing.T) {
-	root := recordstest.Shared(t, "writingprompts", "derived-union", "ini_data")
+	root := sharedtest.Path(t, "corpora/writingprompts/derived-union/ini_data")
 	want := recordstest.Read(t, Corpus, root, "")
 	files := map[string]string{}
 	for _, split := range []string{"train", "dev", "test"} {

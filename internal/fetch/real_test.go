@@ -13,16 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // The whole sample, packed in each way, is the same tree: names and hashes do
 // not depend on how somebody's download was packed.
 func TestWalkRealTree(t *testing.T) {
-	shared := os.Getenv("RETCON_SHARED")
-	if shared == "" {
-		t.Skip("RETCON_SHARED is not set: the folder with corpora/ is needed")
-	}
-	root := filepath.Join(shared, "corpora")
+	root := sharedtest.Path(t, "corpora")
 	tree := func(root string) map[string]string {
 		t.Helper()
 		sums := map[string]string{}

@@ -19,6 +19,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 type rowReader func(io.Reader, RowOptions) iter.Seq2[Row, error]
@@ -223,13 +225,10 @@ func (c *chunks) Read(p []byte) (int, error) {
 // The real tables: every record of FairytaleQA and of the Gutenberg catalogue
 // as encoding/csv reads them, apart from what that cannot tell.
 func TestCSVReal(t *testing.T) {
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("RETCON_SHARED is not set: the folder with corpora/ is needed")
-	}
+	dir := sharedtest.Path(t, "corpora")
 	var files []string
 	for _, pattern := range []string{"fairytaleqa/*.csv", "fairytaleqa/data-by-origin/*/*/*.csv", "gutenberg/cache/epub/feeds/*.csv"} {
-		m, err := filepath.Glob(filepath.Join(dir, "corpora", pattern))
+		m, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/retcon-bench/retcon/internal/llm"
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // What we make of each of the 26 answers, where the oracle's own word is not
@@ -55,11 +55,7 @@ var judgeSpecs = map[string]llm.ListSpec{
 }
 
 func TestJudgeAnswersOfTheOracle(t *testing.T) {
-	shared := os.Getenv("RETCON_SHARED")
-	if shared == "" {
-		t.Skip("RETCON_SHARED is not set: it names the folder with oracles/constory/judge_parse_cases.json")
-	}
-	raw, err := os.ReadFile(filepath.Join(shared, "oracles/constory/judge_parse_cases.json"))
+	raw, err := os.ReadFile(sharedtest.Path(t, "oracles/constory/judge_parse_cases.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 func TestDecode(t *testing.T) {
@@ -88,11 +90,7 @@ func TestDecode(t *testing.T) {
 
 // TestDecodeUpstream decodes the books whose bytes the rules were made for.
 func TestDecodeUpstream(t *testing.T) {
-	shared := os.Getenv("RETCON_SHARED")
-	if shared == "" {
-		t.Skip("set RETCON_SHARED to the folder with corpora/gutenberg to decode real books")
-	}
-	books := filepath.Join(shared, "corpora", "gutenberg", "files")
+	books := sharedtest.Path(t, "corpora/gutenberg/files")
 	for _, c := range []struct {
 		path, declared, charset string
 		holds                   string

@@ -5,13 +5,14 @@ package text
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 func TestWords(t *testing.T) {
@@ -45,11 +46,7 @@ func TestWords(t *testing.T) {
 
 // TestWordsOracle compares with counts by the reference code.
 func TestWordsOracle(t *testing.T) {
-	shared := os.Getenv("RETCON_SHARED")
-	if shared == "" {
-		t.Skip("set RETCON_SHARED to the folder with oracles/constory to compare with the reference's word counts")
-	}
-	data, err := os.ReadFile(filepath.Join(shared, "oracles", "constory", "word_count_cases.json"))
+	data, err := os.ReadFile(sharedtest.Path(t, "oracles/constory/word_count_cases.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

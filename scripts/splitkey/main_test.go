@@ -3,20 +3,18 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // At least 97 % of the tales of each book of the key are right, and nothing
 // that is no tale gets into one. The held-out books are a check, not a goal;
 // run the command with -key for them.
 func TestKey(t *testing.T) {
-	shared := os.Getenv("RETCON_SHARED")
-	if shared == "" {
-		t.Skip("RETCON_SHARED is not set; it names the folder that holds corpora/gutenberg")
-	}
+	corpora := filepath.Dir(sharedtest.Path(t, "corpora/gutenberg"))
 	keys, err := filepath.Glob("key/*.tsv")
 	if err != nil || len(keys) < 5 {
 		t.Fatalf("%d keys: %v", len(keys), err)
@@ -26,7 +24,7 @@ func TestKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := judge(filepath.Join(shared, "corpora"), rows)
+		res, err := judge(corpora, rows)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ package flawed
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/retcon-bench/retcon/ingest/fairytaleqa"
 	"github.com/retcon-bench/retcon/ingest/gutenberg"
 	"github.com/retcon-bench/retcon/internal/llm/rules"
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -133,13 +133,10 @@ func TestRulesOnTales(t *testing.T) {
 // TestRulesOnCorpora: figures on the real corpora, which are not part of the
 // repository. Titles stand in for dedup.
 func TestRulesOnCorpora(t *testing.T) {
-	shared := os.Getenv("RETCON_SHARED")
-	if shared == "" {
-		t.Skip("RETCON_SHARED is not set: the folder that holds corpora/gutenberg and corpora/fairytaleqa")
-	}
+	corpora := sharedtest.Path(t, "corpora")
 	var stories []schemas.Story
 	for _, c := range []ingest.Corpus{gutenberg.Corpus, fairytaleqa.Corpus} {
-		for item, err := range c.Open(context.Background(), filepath.Join(shared, "corpora", c.Name), c.Defaults) {
+		for item, err := range c.Open(context.Background(), filepath.Join(corpora, c.Name), c.Defaults) {
 			if err != nil {
 				t.Fatal(err)
 			}

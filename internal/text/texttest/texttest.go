@@ -9,20 +9,17 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 )
 
 // Oracle is the folder of real stories, answers and anchors. Without it the test
 // is skipped.
 func Oracle(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("RETCON_SHARED is not set; it names the folder with oracles/constory")
-	}
-	return filepath.Join(dir, "oracles", "constory")
+	return sharedtest.Path(t, "oracles/constory")
 }
 
 // EachLine calls f with the lines of a file of JSON Lines.

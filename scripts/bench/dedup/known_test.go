@@ -19,18 +19,10 @@ import (
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/ingest/fairytaleqa"
 	"github.com/retcon-bench/retcon/ingest/gutenberg"
+	"github.com/retcon-bench/retcon/internal/sharedtest"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform/dedup"
 )
-
-// shared is the folder of real corpora; tests that need it are skipped without.
-func shared(t testing.TB) string {
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("set RETCON_SHARED to the folder that holds corpora/ to run on real stories")
-	}
-	return filepath.Join(dir, "corpora")
-}
 
 // knownPair is a line of known_duplicates.tsv.
 type knownPair struct {
@@ -180,7 +172,7 @@ func (f finder) find(path, title string) (schemas.Story, bool) {
 // pairs of the shared table: every exact and near pair must be one story, no
 // retelling may be merged.
 func TestKnownDuplicates(t *testing.T) {
-	root := shared(t)
+	root := sharedtest.Path(t, "corpora")
 	pairs := readKnown(t, root)
 	stories := realStories(t, root, pairs)
 	set := realSettings()
@@ -238,7 +230,7 @@ func TestKnownDuplicates(t *testing.T) {
 // TestBruteForce measures every pair of real stories that share a shingle, and
 // finds those over a threshold that both stay: there should be none.
 func TestBruteForce(t *testing.T) {
-	root := shared(t)
+	root := sharedtest.Path(t, "corpora")
 	stories := realStories(t, root, readKnown(t, root))
 	d := decideOn(t, stories, realSettings())
 	in := map[string][]int{} // shingle -> stories
@@ -289,7 +281,7 @@ func TestBruteForce(t *testing.T) {
 // TestOracle: on the real stories the default index finds at least what
 // github.com/ekzhu/minhash-lsh finds, with the excerpt index and without.
 func TestOracle(t *testing.T) {
-	root := shared(t)
+	root := sharedtest.Path(t, "corpora")
 	stories := realStories(t, root, readKnown(t, root))
 	found := map[string]map[string]bool{}
 	for _, c := range []struct {
@@ -322,7 +314,7 @@ func TestOracle(t *testing.T) {
 // tales of it joined: every known pair of files must be one book, and no
 // others may.
 func TestKnownBooks(t *testing.T) {
-	root := shared(t)
+	root := sharedtest.Path(t, "corpora")
 	group := map[string]string{} // what the table says is one book
 	var find func(string) string
 	find = func(p string) string {
@@ -375,7 +367,7 @@ func TestKnownBooks(t *testing.T) {
 // among all of them: each must be found, as part of its tale or the copy of it
 // that stays.
 func TestPlantedExcerpts(t *testing.T) {
-	root := shared(t)
+	root := sharedtest.Path(t, "corpora")
 	stories := realStories(t, root, readKnown(t, root))
 	set := realSettings()
 	before := decideOn(t, stories, set)
@@ -414,7 +406,7 @@ func TestPlantedExcerpts(t *testing.T) {
 // TestRetellings measures the report for people: how many of the known
 // retellings, of stories that stay, it lists among its first 500 pairs.
 func TestRetellings(t *testing.T) {
-	root := shared(t)
+	root := sharedtest.Path(t, "corpora")
 	pairs := readKnown(t, root)
 	stories := realStories(t, root, pairs)
 	d := decideOn(t, stories, realSettings())

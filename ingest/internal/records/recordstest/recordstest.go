@@ -27,16 +27,6 @@ import (
 	"github.com/retcon-bench/retcon/schemas"
 )
 
-// Shared is the folder of the real corpora; the test is skipped without it.
-func Shared(t testing.TB, elem ...string) string {
-	t.Helper()
-	dir := os.Getenv("RETCON_SHARED")
-	if dir == "" {
-		t.Skip("RETCON_SHARED is not set: it names the folder with the real corpora")
-	}
-	return filepath.Join(append([]string{dir, "corpora"}, elem...)...)
-}
-
 // Tree writes files, given by slash paths, to a new folder.
 func Tree(t testing.TB, files map[string]string) string {
 	t.Helper()
