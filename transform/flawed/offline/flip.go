@@ -103,7 +103,7 @@ func (st *Story) unfit(f *Flip, act2 int) string {
 			}
 		}
 		need := 1
-		if !first.vague && (f.amount() || !f.plural && (f.Class == "material" || f.Class == "colour")) {
+		if !first.vague && (f.amount() || !f.plural && (f.Class == "material" || f.Class == "colour") && st.sentHas(first.Sent, handing)) {
 			need = 0
 		}
 		if told < need {
@@ -116,6 +116,9 @@ func (st *Story) unfit(f *Flip, act2 int) string {
 	}
 	if n > most {
 		return "many_supports"
+	}
+	if gap := st.silence(f, act2); f.Class == "name" && n == 1 && gap > 6 || f.Class == "count" && gap > 20 {
+		return "far_off" // it may be somebody else; nobody remembers how many there were
 	}
 	narrated := false
 	for _, c := range f.Changes {
@@ -140,6 +143,19 @@ func (st *Story) unfit(f *Flip, act2 int) string {
 		return "not_continuous"
 	}
 	return ""
+}
+
+// handing are words of one who gives a thing, or knows where it is.
+var handing = set("here there give gave given take bring my have has is")
+
+// silence returns how many sentences lie between the last mention before byte
+// act2 and the first behind it.
+func (st *Story) silence(f *Flip, act2 int) int {
+	k := slices.IndexFunc(f.Changes, func(c Change) bool { return c.Start >= act2 })
+	if k < 1 {
+		return 0
+	}
+	return f.Changes[k].Sent - f.Changes[k-1].Sent
 }
 
 // amount reports a number or a time.

@@ -33,8 +33,8 @@ func TestMisfit(t *testing.T) {
 	far := " They talked for long. They went home. They slept. They rose. It rained. "
 	for _, c := range []struct{ text, want string }{
 		{"There was a parson in the town. The parson was poor." + far + "\"Your grace forgets the churchyard,\" he said.\n##\nThen the parson laughed.", ""},
-		{"There was a smith in the town. The smith was poor." + far + "The anvil was cold." + far + "The smith stood up.\n##\nThen the smith laughed.", "anvil"},
-		{"There was a smith in the town. The smith was poor." + far + "The table was cold." + far + "The smith stood up.\n##\nThen the smith laughed.", ""},
+		{"There was a fisherman in the town. The fisherman was poor." + far + "The net was cold." + far + "The fisherman stood up.\n##\nThen the fisherman laughed.", "net"},
+		{"There was a fisherman in the town. The fisherman was poor." + far + "The table was cold." + far + "The fisherman stood up.\n##\nThen the fisherman laughed.", ""},
 	} {
 		st, _ := read(t, c.text)
 		flips := st.Flips(nil)

@@ -83,6 +83,14 @@ func (st *Story) noun(n noun) *Flip {
 	if st.has(n.anywhere...) || st.derived(n.one) {
 		return st.turnDown(n.one, n.class, "kindred_word_anywhere")
 	}
+	if n.group == "trade" {
+		// Whoever makes casks is a cooper, whatever he is called there.
+		for w := range n.near {
+			if st.has(w) {
+				return st.turnDown(n.one, n.class, "kindred_word_anywhere")
+			}
+		}
+	}
 	if st.nearHas(toks, n.near) {
 		return st.turnDown(n.one, n.class, "kindred_word")
 	}

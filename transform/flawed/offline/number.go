@@ -168,6 +168,9 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 	if n == 2 && (being || h.category == "thing") {
 		return st.turnDown(h.one, class, "two") // one of two is the other
 	}
+	if class == "count" && comingOff[h.one] {
+		return st.turnDown(h.one, class, "changing_verb")
+	}
 	marks := ms[0].marks
 	for i, m := range ms {
 		if st.toks[m.num].w != old || m.scale != scale {
@@ -272,6 +275,8 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 var (
 	// inexact are words before a number that make it no number, or another.
 	inexact = set("or other about nearly almost than hundred thousand next first last some least another over under these every")
+	// comingOff are things that come off what has them, one by one, untold.
+	comingOff = set("button tooth feather petal leaf hair tile nail shingle scale thorn plum apple cherry")
 	// money is counted again and again, and only spending changes it.
 	money = set("dollars crowns thalers guineas pounds shillings pence florins ducats rupees francs coins sequins farthings marks guilders groats")
 )

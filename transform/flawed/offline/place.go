@@ -38,6 +38,9 @@ func (st *Story) calledAside(f *Flip, first, to int) int {
 				}
 			}
 		}
+		if w := st.wordsIn(i)[0].w; f.gender == "f" && males[w] || f.gender == "m" && females[w] {
+			continue // he was of her age
+		}
 		if far == 2 && !st.acts(f, i) || far > 0 && f.Class == "name" && st.lastNamed(i) != fold(f.Old) {
 			continue // the scene has turned to others
 		}
@@ -267,7 +270,11 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 		return false
 	}
 	own := f.Class == "name" && slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Sent == behind && st.tokenAt(c.Start) <= st.first[behind]+1 })
-	for k := 0; k < len(w) && k < 6; k++ {
+	few := 6
+	if w[0].w == "there" {
+		few = 12 // there was a task for him
+	}
+	for k := 0; k < len(w) && k < few; k++ {
 		if t := w[k].w; pronouns[t] && !(happens && k < 5 && (t == "it" || t == "that")) && !(k > 0 && (t == "who" || t == "which")) && !(own && k > 0 && (f.gender == "m" && males[t] || f.gender == "f" && females[t])) {
 			return false
 		}
