@@ -75,11 +75,7 @@ var (
 func subtypesOf(cats []schemas.Category) (out []subtypeInfo) {
 	for i, c := range cats {
 		for _, s := range c.Subtypes {
-			info := subtypeInfo{column: c.Column(s), category: i, names: []string{c.Column(s)}}
-			for _, a := range s.Aliases {
-				info.names = append(info.names, c.Name+"_"+a)
-			}
-			out = append(out, info)
+			out = append(out, subtypeInfo{column: c.Column(s), category: i, names: c.Columns(s)})
 		}
 	}
 	return out

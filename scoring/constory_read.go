@@ -21,12 +21,12 @@ import (
 
 // Statuses of a category, as in [schemas.CheckStatus].
 const (
-	StatusOK          = "ok"
-	StatusRepaired    = "repaired"
-	StatusParseFailed = "parse_failed"
+	StatusOK          = schemas.CellOK
+	StatusRepaired    = schemas.CellRepaired
+	StatusParseFailed = schemas.CellParseFailed
 	StatusTruncated   = "truncated"
 	StatusRefused     = "refused"
-	StatusAPIError    = "api_error"
+	StatusAPIError    = schemas.CellAPIError
 	// StatusNotJudged: the judge cannot judge the category at all.
 	StatusNotJudged = "not_judged"
 )
@@ -92,24 +92,8 @@ type Quoted struct {
 // neither completed nor partial) has no judged category.
 func NewCheckRow(storyColumn string, column func(name string) (string, bool)) CheckRow {
 	return newCheckRow(storyColumn, column, func(i int) (string, bool) {
-		return firstWithFindings(subtypes[i].names, column)
+		return schemas.CellText(subtypes[i].names, column)
 	})
-}
-
-// firstWithFindings returns the cell under the first of a subtype's names that
-// has findings, or else the first there is: a file may have both of the
-// duration columns, and the reference leaves its own empty.
-func firstWithFindings(names []string, column func(string) (string, bool)) (cell string, ok bool) {
-	for _, n := range names {
-		v, there := column(n)
-		if there && v != "" && v != "[]" {
-			return v, true
-		}
-		if there && !ok {
-			cell, ok = v, true
-		}
-	}
-	return cell, ok
 }
 
 func newCheckRow(storyColumn string, column func(string) (string, bool), cell func(int) (string, bool)) CheckRow {
@@ -126,17 +110,9 @@ func newCheckRow(storyColumn string, column func(string) (string, bool), cell fu
 		Judge: get("judge_model"), State: get("evaluation_status"),
 	}
 	row.Story, row.HasStory = column(storyColumn)
-	crashed := row.State != "" && row.State != stateCompleted && !strings.HasPrefix(row.State, "partial")
 	for i := range row.Cells {
-		c := &row.Cells[i]
-		if v, ok := cell(i); ok {
-			*c = readCell(v)
-		} else {
-			*c = CheckCell{Status: StatusParseFailed, Detail: "no such cell"}
-		}
-		if crashed && judged(c.Status) && len(c.Findings) == 0 || crashed && c.Status == StatusParseFailed {
-			c.Status, c.Detail = StatusAPIError, row.State
-		}
+		v, there := cell(i)
+		row.Cells[i] = checkCell(v, there, row.State)
 	}
 	row.setStatus()
 	return row
@@ -154,28 +130,17 @@ func (row *CheckRow) setStatus() {
 	}
 }
 
-// readCell reads a cell: a JSON array of findings, or "ERROR: " and a reason.
-func readCell(s string) CheckCell {
-	t := strings.TrimSpace(s)
-	switch {
-	case t == "":
-		return CheckCell{Status: StatusParseFailed, Detail: "empty cell"}
-	case strings.HasPrefix(t, "ERROR"):
-		return CheckCell{Status: StatusAPIError, Detail: strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(t, "ERROR"), ":"))}
-	case t == "[]":
-		return CheckCell{Status: StatusOK}
+// checkCell reads a cell and its findings, each as the reference's analysis
+// takes it.
+func checkCell(text string, there bool, state string) CheckCell {
+	cell := schemas.ReadCell(text, there, state)
+	c := CheckCell{Status: cell.Status, Detail: cell.Detail}
+	if c.Status == StatusRepaired {
+		c.Detail = "" // of a failure
 	}
-	c := CheckCell{Status: StatusOK, Flagged: strings.Contains(t, "exact_quote") || strings.Contains(t, "fact_quote")}
-	var items []json.RawMessage
-	if err := json.Unmarshal([]byte(t), &items); err != nil {
-		if t[0] != '{' || !json.Valid([]byte(t)) {
-			return CheckCell{Status: StatusParseFailed, Detail: "not a JSON array: " + schemas.JSONFault(err).Error(), Flagged: c.Flagged}
-		}
-		c.Status, items = StatusRepaired, []json.RawMessage{json.RawMessage(t)}
-	} else if items == nil { // null
-		return CheckCell{Status: StatusParseFailed, Detail: "null instead of a list"}
-	}
-	for _, it := range items {
+	c.Flagged = !strings.HasPrefix(strings.TrimSpace(text), "ERROR") &&
+		(strings.Contains(text, "exact_quote") || strings.Contains(text, "fact_quote"))
+	for _, it := range cell.Items {
 		c.Findings = append(c.Findings, readFinding(it))
 	}
 	return c
@@ -433,7 +398,7 @@ func ReadCheckJSONL(r io.Reader, story func(id string) (CheckStory, bool, error)
 			}
 			row := newCheckRow("generated_story", func(name string) (string, bool) { v, ok := cols[name]; return v, ok },
 				func(i int) (string, bool) {
-					s, ok := firstWithFindings(subtypes[i].names, func(n string) (string, bool) { v, ok := cells[n]; return v, ok })
+					s, ok := schemas.CellText(subtypes[i].names, func(n string) (string, bool) { v, ok := cells[n]; return v, ok })
 					if !ok {
 						s = "[]" // absent cells are empty lists
 					}

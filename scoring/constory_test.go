@@ -530,7 +530,7 @@ func FuzzCheckCell(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c := readCell(s)
+		c := checkCell(s, true, "")
 		if c.Status == "" || !judged(c.Status) && (len(c.Findings) > 0 || c.Status != StatusAPIError && c.Detail == "") {
 			t.Errorf("%q: %+v", s, c)
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/retcon-bench/retcon/internal/pipeline"
@@ -145,11 +146,9 @@ func judgedRow(row tableRow, set *scoring.StorySet, shown *text.Echoes) (j judge
 func hasSubtypes(row tableRow) bool {
 	for _, c := range schemas.Categories {
 		for _, s := range c.Subtypes {
-			for _, n := range append([]string{s.Name}, s.Aliases...) {
-				for _, have := range row.names {
-					if have == c.Name+"_"+n {
-						return true
-					}
+			for _, n := range c.Columns(s) {
+				if slices.Contains(row.names, n) {
+					return true
 				}
 			}
 		}

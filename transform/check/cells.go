@@ -3,9 +3,6 @@
 package check
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/retcon-bench/retcon/internal/llm"
 	"github.com/retcon-bench/retcon/internal/text"
 	"github.com/retcon-bench/retcon/schemas"
@@ -26,21 +23,12 @@ func FromCells(t Text, judge, state string, cell func(column string) (string, bo
 	rep := schemas.CheckReport{StoryID: t.ID, TextHash: t.TextHash, Title: t.Title, Language: t.Language, Model: t.Model, Words: text.Words(t.Story),
 		Judge: judge, Protocol: Reference, Samples: 1, Windows: 1, NotJudged: []string{}, Status: []schemas.CheckStatus{},
 		Provenance: []schemas.Provenance{{Step: "check", Version: Version, Engine: "model", Model: judge}}}
-	crashed := state != "" && state != "completed" && !strings.HasPrefix(state, "partial")
 	judged := map[string]bool{}
 	for _, cat := range schemas.Categories {
 		j := &job{checker: &checker{Config: Config{Protocol: Reference}}, text: t, category: cat}
 		for _, s := range cat.Subtypes {
-			raw, ok := cell(cat.Column(s))
-			for _, a := range s.Aliases {
-				if other, there := cell(cat.Name + "_" + a); there && (!ok || strings.TrimSpace(raw) == "[]") {
-					raw, ok = other, true
-				}
-			}
-			found, outcome, reason := readCell(raw, ok)
-			if crashed && len(found) == 0 {
-				outcome, reason = llm.APIError, state
-			}
+			raw, there := schemas.CellText(cat.Columns(s), cell)
+			found, outcome, reason := readCell(schemas.ReadCell(raw, there, state))
 			switch {
 			case outcome == llm.Repaired:
 				j.note(s.Name, outcome, "", []string{reason})
@@ -67,30 +55,11 @@ func FromCells(t Text, judge, state string, cell func(column string) (string, bo
 	return r
 }
 
-// readCell reads one cell. An item that is no finding is left out, and the cell
-// is then repaired.
-func readCell(raw string, there bool) (found []Item, outcome llm.Outcome, reason string) {
-	raw = strings.TrimSpace(raw)
-	switch {
-	case !there:
-		return nil, llm.ParseFailed, "no such column"
-	case raw == "":
-		return nil, llm.ParseFailed, "an empty cell"
-	case strings.HasPrefix(raw, "ERROR"):
-		return nil, llm.APIError, strings.Trim(strings.TrimPrefix(raw, "ERROR"), ": ")
-	}
-	var list []json.RawMessage
-	outcome = llm.OK
-	if err := json.Unmarshal([]byte(raw), &list); err != nil {
-		if !strings.HasPrefix(raw, "{") || !json.Valid([]byte(raw)) {
-			return nil, llm.ParseFailed, "not a JSON array"
-		}
-		list, outcome, reason = []json.RawMessage{json.RawMessage(raw)}, llm.Repaired, "one object where a list is wanted"
-	}
-	if list == nil {
-		return nil, llm.ParseFailed, "null in place of a list"
-	}
-	for _, item := range list {
+// readCell reads a cell's items. One that is no finding is left out, and the
+// cell is then repaired.
+func readCell(cell schemas.Cell) (found []Item, outcome llm.Outcome, reason string) {
+	outcome, reason = llm.Outcome(cell.Status), cell.Detail
+	for _, item := range cell.Items {
 		it, err := ReadItem(item)
 		if err != nil {
 			outcome, reason = llm.Repaired, err.Error()
