@@ -121,14 +121,17 @@ func (w *Workspace) bind(recipe any) error {
 	return &RecipeError{Dir: w.dir, Keys: keys}
 }
 
-// sweep removes folders that a killed run left behind.
+// sweep removes what a killed run left behind: folders and files of the
+// workspace that were being written. Nobody else writes here: the lock is held.
 func (w *Workspace) sweep() error {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
 		return diskError("list", w.dir, err)
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), newSuffix) || strings.HasSuffix(e.Name(), oldSuffix) {
+		name := e.Name()
+		half := strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp") // of fetch.WriteFileAtomic
+		if half || strings.HasSuffix(name, newSuffix) || strings.HasSuffix(name, oldSuffix) {
 			if err := os.RemoveAll(filepath.Join(w.dir, e.Name())); err != nil {
 				return diskError("remove", e.Name(), err)
 			}

@@ -144,13 +144,18 @@ func TestStepAppearsWholeOrNotAtAll(t *testing.T) {
 	// A run that dies half way leaves the old output, and the next Open sweeps.
 	write("z")
 	check(fp, true, "")
+	for _, name := range []string{".recipe.json.123.tmp", ".requests.jsonl-456.new~", "dedup-789.new~"} {
+		if err := os.WriteFile(filepath.Join(w.Dir(), name), []byte("half"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.Close()
 	if w, err = Open(w.Dir(), recipe{}); err != nil {
 		t.Fatal(err)
 	}
 	entries, _ := os.ReadDir(w.Dir())
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), newSuffix) {
+		if strings.HasSuffix(e.Name(), newSuffix) || strings.HasSuffix(e.Name(), ".tmp") {
 			t.Errorf("%s was left behind", e.Name())
 		}
 	}

@@ -26,6 +26,7 @@ type tally struct {
 type run struct {
 	mem    []uint64
 	file   *os.File
+	gone   bool  // its name, from the file system
 	offset int64 // in file, in bytes
 	n      int   // entries
 }
@@ -36,6 +37,7 @@ type spill struct {
 	budget int64  // bytes of runs to hold in memory; 0 = no limit
 	held   int64
 	file   *os.File // all runs on disk, one behind the other
+	gone   bool     // the file's name, from the file system
 	size   int64
 }
 
@@ -102,9 +104,12 @@ func (s *spill) write(entries []uint64) (r run, err error) {
 		}
 	}()
 	if s.file == nil {
-		if s.file, err = os.CreateTemp(s.dir, "dedup-*.run"); err != nil {
+		// The ending is what a workspace sweeps; where the system allows it
+		// the name goes at once, and a killed process leaves nothing at all.
+		if s.file, err = os.CreateTemp(s.dir, "dedup-*.new~"); err != nil {
 			return r, err
 		}
+		s.gone = os.Remove(s.file.Name()) == nil
 	}
 	r = run{file: s.file, offset: s.size, n: len(entries) / 2}
 	var b [1 << 12]byte
@@ -126,7 +131,9 @@ func (s *spill) write(entries []uint64) (r run, err error) {
 func (s *spill) close() {
 	if s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name())
+		if !s.gone {
+			os.Remove(s.file.Name())
+		}
 		s.file = nil
 	}
 }

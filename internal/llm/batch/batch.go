@@ -53,6 +53,7 @@ type Engine struct {
 
 	mu    sync.Mutex
 	spool *os.File
+	gone  bool // the spool's name, from the file system
 	size  int64
 	lines map[llm.Key]line
 }
@@ -111,6 +112,9 @@ func (e *Engine) Generate(ctx context.Context, req llm.Request) (llm.Answer, err
 		if e.spool, err = os.CreateTemp("", "retcon-batch-*"); err != nil {
 			return llm.Answer{}, llm.Stop(llm.StopDisk, fmt.Errorf("requests of the round: %w", err))
 		}
+		// Where the system allows it the name goes at once, so that a killed
+		// process leaves nothing behind; Windows removes it on Close.
+		e.gone = os.Remove(e.spool.Name()) == nil
 	}
 	if _, err := e.spool.WriteAt(b.Bytes(), e.size); err != nil {
 		return llm.Answer{}, llm.Stop(llm.StopDisk, fmt.Errorf("requests of the round: %w", err))
@@ -199,7 +203,10 @@ func (e *Engine) Close() error {
 	if e.spool == nil {
 		return nil
 	}
-	err := errors.Join(e.spool.Close(), os.Remove(e.spool.Name()))
+	err := e.spool.Close()
+	if !e.gone {
+		err = errors.Join(err, os.Remove(e.spool.Name()))
+	}
 	e.spool, e.lines = nil, map[llm.Key]line{}
 	return err
 }
@@ -211,13 +218,19 @@ func stopDisk(err error) error {
 	return llm.Stop(llm.StopDisk, err)
 }
 
+// newFile is where a file is written before it is renamed to path. In a
+// workspace the next run sweeps away, by the ending, what a killed one left.
+func newFile(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.new~")
+}
+
 // writeWhole writes a file under another name and renames it when it is on the
 // disk.
 func writeWhole(path string, write func(*bufio.Writer) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	f, err := newFile(path)
 	if err != nil {
 		return err
 	}
@@ -341,7 +354,7 @@ func Split(ctx context.Context, path string, lim Limits) (parts []string, err er
 				}
 			}
 			if p.file == nil {
-				if p.file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*"); err != nil {
+				if p.file, err = newFile(path); err != nil {
 					return parts, stopDisk(err)
 				}
 				p.w = bufio.NewWriterSize(p.file, 1<<16)

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -112,6 +113,8 @@ func stored(t *testing.T, st *store.Store, text string) (llm.Record, bool) {
 
 // The same round is the same file, in whatever order it was asked.
 func TestRequestsFile(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
 	var first []byte
 	for try := range 3 {
 		e := batch.New([]llm.Model{{Name: "m", ID: "org/m"}})
@@ -120,6 +123,10 @@ func TestRequestsFile(t *testing.T) {
 			if _, err := e.Generate(t.Context(), request(fmt.Sprint("stage", i%2), fmt.Sprint("Zoë & <", i))); !errors.Is(err, llm.ErrPending) {
 				t.Fatal(err)
 			}
+		}
+		// A process that is killed here leaves nothing.
+		if files, _ := os.ReadDir(tmp); len(files) > 0 && runtime.GOOS != "windows" {
+			t.Errorf("%s has a name", files[0].Name())
 		}
 		path := filepath.Join(t.TempDir(), "sub", "requests.jsonl")
 		if n, err := e.WriteRequests(t.Context(), path, nil); n != 20 || err != nil {
