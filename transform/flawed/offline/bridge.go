@@ -61,7 +61,7 @@ func (st *Story) atBest(f *Flip, act2 int) (after int, words string, ok bool) {
 	if at < 0 {
 		return 0, "", false
 	}
-	t := st.template(f, st.happens(f, best))
+	t := st.template(f, happens(best))
 	if t == "" {
 		return 0, "", false
 	}
@@ -202,7 +202,7 @@ func just(kind string) func(string) bool {
 }
 
 // happens meets the needs of what comes about in a pause.
-func (st *Story) happens(f *Flip, p pause) func(string) bool {
+func happens(p pause) func(string) bool {
 	return func(needs string) bool {
 		switch needs {
 		case "now":
@@ -213,8 +213,6 @@ func (st *Story) happens(f *Flip, p pause) func(string) bool {
 			return p >= someTime
 		case "long":
 			return p >= longTime
-		case "spell":
-			return p >= overnight && st.magic()
 		}
 		return false
 	}
@@ -234,16 +232,6 @@ func (f *Flip) aside(needs string) bool {
 }
 
 var metals = set("golden silver iron copper brass bronze tin pewter steel")
-
-// magic reports a story in which spells are nothing strange.
-func (st *Story) magic() bool {
-	for _, w := range []string{"magic", "spell", "spells", "enchanted", "enchantment", "enchanted", "witch", "fairy", "fairies", "wizard", "sorcerer", "enchantress", "bewitched", "magician", "troll", "transformed"} {
-		if len(st.at[w]) > 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // when says in which pause something happened. Not with the word that the next
 // sentence starts with.

@@ -161,7 +161,7 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 	if old == "thousand" {
 		n = 1000
 	}
-	if money[h.many] {
+	if money[h.many] && !slices.ContainsFunc(ms, func(m countMention) bool { return st.nextIs(m.head, "of") }) { // ten pounds of feathers are none
 		h.category = "money"
 	}
 	being := class == "kin_count" || beings[h.category] && h.category != "house"

@@ -5,6 +5,7 @@ package offline
 import (
 	"bufio"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,7 @@ func TestRules(t *testing.T) {
 		{"hearsay", "\"In an iron chest,\" said the boy.\n##\nThe thief opened the iron chest.", "", "material"},
 		{"a gift", "\"Here is an iron chest,\" said the boy.\n##\nThe thief opened the iron chest.", "material chest: iron [0] [1]", ""},
 		{"what the trade makes", "There was a cooper in the town, and nobody made tighter casks. The cooper was poor.\n##\nAt last the cooper went to court.", "", "role"},
+		{"weighed", "\"Here are twelve pounds of feathers to pick,\" said the king. The girl wept.\n##\nThe twelve pounds were soon picked. It was night.", "count pounds: twelve [0] [2]", ""},
 		{"what may come off", "On his coat were nine buttons.\n##\nThe nine buttons shone.", "", "count"},
 		{"place", "They came to a hut. In the hut it was still.\n##\nShe went back to the hut. In the hut it was dark.", "place hut: hut [0 1] [2 3]", ""},
 		{"object", "He found a sword in the grass. The sword was heavy.\n##\nHe laid the sword down.", "object sword: sword [0 1] [2]", ""},
@@ -197,6 +199,8 @@ func TestBridge(t *testing.T) {
 		{"who goes on speaking", "A cat met a boy. \"I know what you want,\" said the cat. \"You must serve me for seven years.\"\n##\nThe boy went along. When the seven years were over he was free.", "duration", 2, []string{"But the cat thought again"}},
 		{"who is meant by he", "A dragon met a boy. Then the dragon carried the boy off. He cried, \"You must serve me for seven years.\"\n##\nThe boy went along. When the seven years were over he was free.", "duration", 2, []string{"But the dragon thought again"}},
 		{"a spell that she only knows", "A woman met a girl. \"You must be dumb for seven years,\" said the woman.\n##\nThe girl went home. When the seven years were over she spoke.", "duration", 0, nil},
+		{"one who asks something else", "The boy asked what they would do for three days.\n##\nSo when the three days were over he went to the king.", "duration", 0, nil},
+		{"who is spoken to", "So she spoke to the Sunball, saying, \"Send me a girl, and when seven years are over you may have her.\" And the Sunball shone.\n##\nThe girl came. When the seven years were over she went.", "duration", 0, nil},
 		{"a time laid on her", "The king had her walled up in a tower. There she was to stay for seven years.\n##\nBut a dove flew to her until the seven years were over.", "duration", 0, nil},
 		{"a time asked for", "The boy begged for three days to think it over.\n##\nSo when the three days were over he went to the king.", "duration", 0, []string{"The three days were granted, and in the end two days more"}},
 		{"a time set by nobody knows whom", "A stranger met a boy. \"You must serve for seven years.\"\n##\nThe boy went with him. When the seven years were over he was free.", "duration", 0, nil},
@@ -254,14 +258,27 @@ func TestLexicon(t *testing.T) {
 			}
 		}
 	}
+	// One lamp and two: nothing is left to fill in, and the verbs agree.
+	wrong := map[bool]*regexp.Regexp{
+		true:  regexp.MustCompile(`\b(lamps|ones) was\b|\ban? (lamps|red|two)\b|\bits\b`),
+		false: regexp.MustCompile(`\b(lamp|one) were\b|\btheir\b`),
+	}
 	for _, b := range lex.bridges {
-		f := &Flip{Class: strings.TrimSuffix(b.class, "+"), Head: "lamps", Old: "three", New: "two", plural: true, group: "thing", Changes: make([]Change, 1)}
-		st, _ := read(t, "Once. Twice.\n##\nThrice.")
 		said := strings.Replace(b.sentence, "{who}", "the king", 1)
-		if got := st.fill(said, f); strings.ContainsAny(got, "{}[]|") || !strings.HasSuffix(got, ".") {
-			t.Errorf("bridges: %q gives %q", b.sentence, got)
+		for _, f := range []*Flip{
+			{Class: b.class, Head: "lamp", Old: "green", New: "red", Changes: make([]Change, 1)},
+			{Class: b.class, Head: "lamps", Old: "green", New: "red", plural: true, Changes: make([]Change, 1)},
+			{Class: b.class, Head: "lamps", Old: "five", New: "two", plural: true, Changes: make([]Change, 1)},
+		} {
+			st, _ := read(t, "Once. Twice.\n##\nThrice.")
+			got := st.fill(said, f)
+			counts := strings.Contains(b.sentence, "{less}") || strings.HasPrefix(b.class, "duration")
+			if counts == (f.Old == "five") && (strings.ContainsAny(got, "{}[]|") || !strings.HasSuffix(got, ".") || wrong[f.plural].MatchString(got)) {
+				t.Errorf("bridges: %q gives %q", b.sentence, got)
+			}
 		}
 	}
+
 }
 
 // TestAntonymsComeFromWordNet holds the derived table to its source, where that

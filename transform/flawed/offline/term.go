@@ -32,7 +32,7 @@ func (st *Story) resetTerm(f *Flip, act2 int) (after int, words string, ok bool)
 		if who, at = st.speaker(at); who == "" {
 			return 0, "", false
 		}
-	} else if !st.sentHas(at, asking) {
+	} else if !st.askedFor(last) {
 		return 0, "", false
 	}
 	t := st.template(f, just(kind))
@@ -40,6 +40,13 @@ func (st *Story) resetTerm(f *Flip, act2 int) (after int, words string, ok bool)
 		return 0, "", false
 	}
 	return at, st.fill(strings.Replace(t, "{who}", who, 1), f), true
+}
+
+// askedFor reports a mention of a time that somebody asks for: he begged for
+// three days.
+func (st *Story) askedFor(c Change) bool {
+	t := st.tokenAt(c.Start)
+	return t > st.first[c.Sent]+1 && st.toks[t-1].w == "for" && slices.ContainsFunc(st.toks[max(t-5, st.first[c.Sent]):t-1], func(t token) bool { return asking[t.w] })
 }
 
 // goneBy reports a mention of a time that has lasted so long already.
@@ -55,7 +62,7 @@ var (
 	coming = set("after shall shalt must mayest mayst may can will wilt if when until till should put wander go stay serve")
 	// spells are words of a time that is nobody's to set: who names it only
 	// knows it.
-	spells = set("speak laugh dumb silent spell enchanted enchantment deliver delivered released curse cursed")
+	spells = set("speak laugh dumb silent spell enchanted enchantment deliver delivered release released curse cursed")
 	// asking are verbs of one who asks for time.
 	asking = set("begged asked prayed implored entreated")
 )
@@ -105,7 +112,7 @@ func (st *Story) speaker(i int) (who string, end int) {
 			continue
 		}
 		s := st.subjectAt(k+1, 1)
-		if s == "" {
+		if s == "" && st.toks[k].w != "saying" {
 			s = st.subjectAt(k-1, -1)
 		}
 		if w := st.wordsIn(from); s == "" && from > 0 && len(w) > 0 && (w[0].w == "he" || w[0].w == "she") {
