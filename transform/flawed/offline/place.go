@@ -125,19 +125,21 @@ func (st *Story) onlyOne(f *Flip, i int) bool {
 		same = women
 	}
 	n := 0
-	if !same[f.Old] && f.Class == "role" {
-		n++ // the scholar himself
-	}
 	for k := st.first[i]; k < st.first[i+1]; k++ {
 		switch t := st.toks[k]; {
-		case t.upper && t.w != fold(f.Old) && lexicon().given[t.w] != "":
-			return false
-		case same[strings.TrimSuffix(t.w, "'s")]:
+		case t.upper && !t.head && t.w != fold(f.Old) && st.capital(t.w) && !notNames[t.w]:
+			if p := st.toks[k-1].w; p != fold(f.Old) && !placed[p] {
+				return false
+			}
+		case same[strings.TrimSuffix(t.w, "'s")], lexicon().byNoun[t.w].class == "role":
 			n++ // a cook named Gretel is one, a girl and her mother are two
 		}
 	}
 	return n <= 1
 }
+
+// placed stand before a place.
+var placed = set("of at from to in near into by")
 
 var (
 	men   = set("man men boy boys lad lads youth son sons brother brothers husband father grandfather uncle king prince fellow peasant merchant knight soldier fisherman farmer shepherd master lord giant dwarf cook servant miller tailor smith neighbour thief stranger nephew")
