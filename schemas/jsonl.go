@@ -52,8 +52,12 @@ func ParseLine(line []byte, v any) error {
 }
 
 // ParseForeign reads a JSON text of somebody else's into v: fields that v does
-// not have are passed over, keys that stand twice are errors.
+// not have are passed over; keys that stand twice and bytes that are not UTF-8,
+// which encoding/json would replace, are errors.
 func ParseForeign(data []byte, v any) error {
+	if !utf8.Valid(data) {
+		return ErrInvalidUTF8
+	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return JSONFault(err)
 	}

@@ -65,14 +65,8 @@ func (s *keyScanner) value(depth int) bool {
 				return false
 			}
 			s.path = s.path[:len(s.path)-1]
-			switch s.next() {
-			case ',':
-				s.at++
-			case ']':
-				s.at++
-				return true
-			default:
-				return false
+			if again, ok := s.more(']'); !again {
+				return ok
 			}
 		}
 	}
@@ -120,16 +114,19 @@ func (s *keyScanner) object(depth int) bool {
 			return false
 		}
 		s.path = s.path[:len(s.path)-1]
-		switch s.next() {
-		case ',':
-			s.at++
-		case '}':
-			s.at++
-			return true
-		default:
-			return false
+		if again, ok := s.more('}'); !again {
+			return ok
 		}
 	}
+}
+
+// more passes over what stands behind an element: a comma, or the end.
+func (s *keyScanner) more(end byte) (again, ok bool) {
+	c := s.next()
+	if ok = c == ',' || c == end; ok {
+		s.at++
+	}
+	return c == ',', ok
 }
 
 // next passes over white space and returns the byte there, 0 at the end.

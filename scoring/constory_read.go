@@ -270,6 +270,9 @@ func OpenCheckCSV(r io.Reader) (*CheckTable, error) {
 		return nil, fmt.Errorf("header of the judge's table: %w", err)
 	}
 	t := &CheckTable{Columns: slices.Clone(header)}
+	if !utf8.ValidString(strings.Join(header, "")) {
+		return nil, errors.New("header of the judge's table: not UTF-8")
+	}
 	if err := schemas.ColumnsOnce(t.Columns); err != nil {
 		return nil, fmt.Errorf("judge's table: %w", err)
 	}

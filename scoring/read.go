@@ -14,6 +14,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -271,6 +272,9 @@ func fill(p *schemas.Prediction, o ReadOptions) {
 func readLines(br *bufio.Reader, o ReadOptions, read func([]byte) ([]schemas.Prediction, error), yield yieldFunc) {
 	fatal := eachLine(br, o, func(n int, line []byte, err error) bool {
 		var ps []schemas.Prediction
+		if err == nil && !utf8.Valid(line) {
+			err = schemas.ErrInvalidUTF8 // which encoding/json would replace
+		}
 		if err == nil {
 			ps, err = read(line)
 		}

@@ -39,6 +39,21 @@ func FuzzParsePrediction(f *testing.F) {
 	})
 }
 
+// TestNotUTF8: no answer is read with holes in it.
+func TestNotUTF8(t *testing.T) {
+	for _, line := range []string{
+		`{"example_id":"a","label":"error","explanation":"caf` + "\xe9" + `"}`,
+		`{"example_id":"a","completion":"caf` + "\xe9" + `"}`,
+		`{"example_id":"a","story":"Once.","cont_error":1,"cont_error_expl":"caf` + "\xe9" + `"}`,
+	} {
+		for p, err := range ReadPredictions(strings.NewReader(line+"\n"), ReadOptions{Name: "p.jsonl"}) {
+			if err == nil || err.Error() != "p.jsonl:1: "+schemas.ErrInvalidUTF8.Error() {
+				t.Errorf("%q: %+v, %v", line, p, err)
+			}
+		}
+	}
+}
+
 // TestKeyTwice: of two answers under one key none is taken, in any format.
 func TestKeyTwice(t *testing.T) {
 	for _, line := range []string{
