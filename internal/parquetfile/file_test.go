@@ -63,6 +63,31 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
+// TestCompressions: what is read is what was written, and LZ4, which the library
+// reads wrong, is refused.
+func TestCompressions(t *testing.T) {
+	for _, codec := range []string{"snappy", "gzip", "brotli", "zstd", "lz4"} {
+		n, fault := 0, ""
+		for m, err := range rows(filepath.Join("testdata", codec+"-pyarrow.parquet")) {
+			if err != nil {
+				fault = err.Error()
+				break
+			}
+			if m["id"] != fmt.Sprint(n) {
+				t.Errorf("%s: row %d is %v", codec, n, m)
+			}
+			n++
+		}
+		if want := `lz4-pyarrow.parquet: column "id" is compressed with LZ4_RAW, which cannot be read here`; codec == "lz4" {
+			if n > 0 || !strings.Contains(fault, want) {
+				t.Errorf("%d rows, %s, want %s", n, fault, want)
+			}
+		} else if n != 400 || fault != "" {
+			t.Errorf("%s: %d rows, %s", codec, n, fault)
+		}
+	}
+}
+
 // TestLongStatistics: a page header that holds two long texts is read whole,
 // however it lies in the file.
 func TestLongStatistics(t *testing.T) {

@@ -12,6 +12,11 @@ def arrow(name, table):
     pq.write_table(table, name + "-pyarrow.parquet", store_schema=False)
 
 
+for codec in "snappy", "gzip", "brotli", "zstd", "lz4":
+    table = pa.table({"id": [str(i) for i in range(400)]})
+    pq.write_table(table, codec + "-pyarrow.parquet", compression=codec, data_page_version="2.0" if codec == "gzip" else "1.0",
+                   use_dictionary=False, store_schema=False)
+
 arrow("twice", pa.table([["a", "b"], ["one", "two"], ["x", "y"]], names=["id", "text", "text"]))
 inner = pa.StructArray.from_arrays([pa.array(["u"]), pa.array(["v"])], names=["x", "x"])
 arrow("twice-inside", pa.table({"id": ["a"], "s": inner}))
