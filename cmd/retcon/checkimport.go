@@ -166,8 +166,8 @@ func readExamples(path string) (*text.Echoes, error) {
 		return nil, inputError(path, err)
 	}
 	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, inputError(path, fmt.Errorf("want a JSON list of texts: %w", schemas.JSONFault(err)))
+	if err := schemas.ParseForeign(data, &list); err != nil {
+		return nil, inputError(path, fmt.Errorf("want a JSON list of texts: %w", err))
 	}
 	var out []string
 	for i, raw := range list {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -111,8 +110,8 @@ func ReadPairScores(r io.Reader, name, label string) (*PairFile, error) {
 func (f *PairFile) add(line []byte, n int) error {
 	var l PairLine
 	// Lenient: a run elsewhere may add columns of its own.
-	if err := json.Unmarshal(line, &l); err != nil {
-		return schemas.JSONFault(err)
+	if err := schemas.ParseForeign(line, &l); err != nil {
+		return err
 	}
 	switch {
 	case l.ExampleID == "":

@@ -348,15 +348,16 @@ func TestPairFile(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		`{"example_id":"a","i":0,"j":1}`:                                                        "no contradiction score",
-		`{"example_id":"a","i":1,"j":1,"entailment":0,"neutral":0,"contradiction":1}`:           "0 <= i < j",
-		`{"example_id":"a","j":1,"entailment":0,"neutral":0,"contradiction":1}`:                 "no i",
-		`{"i":0,"j":1,"entailment":0,"neutral":0,"contradiction":1}`:                            "no example_id",
-		`{"example_id":"a","i":0,"j":1,"entailment":-3,"neutral":0,"contradiction":5}`:          "softmax",
-		`{"example_id":"a","i":0,"j":1,"contradiction":1}`:                                      "all of entailment",
-		`{"example_id":"a","i":0,"j":1,"entailment":0,"neutral":0,"contradiction":NaN}`:         "invalid character",
-		lines[0] + "\n" + lines[0]:                                                              "line 1",
-		lines[0] + "\n" + strings.Replace(lines[1], story.TextHash, strings.Repeat("0", 64), 1): "text_hash",
+		`{"example_id":"a","i":0,"j":1}`:                                                                "no contradiction score",
+		`{"example_id":"a","i":1,"j":1,"entailment":0,"neutral":0,"contradiction":1}`:                   "0 <= i < j",
+		`{"example_id":"a","j":1,"entailment":0,"neutral":0,"contradiction":1}`:                         "no i",
+		`{"i":0,"j":1,"entailment":0,"neutral":0,"contradiction":1}`:                                    "no example_id",
+		`{"example_id":"a","i":0,"j":1,"entailment":-3,"neutral":0,"contradiction":5}`:                  "softmax",
+		`{"example_id":"a","i":0,"j":1,"contradiction":1}`:                                              "all of entailment",
+		`{"example_id":"a","i":0,"j":1,"entailment":0,"neutral":0,"contradiction":1,"contradiction":0}`: "stands twice",
+		`{"example_id":"a","i":0,"j":1,"entailment":0,"neutral":0,"contradiction":NaN}`:                 "invalid character",
+		lines[0] + "\n" + lines[0]:                                                                      "line 1",
+		lines[0] + "\n" + strings.Replace(lines[1], story.TextHash, strings.Repeat("0", 64), 1):         "text_hash",
 		"\n\n": "no scores",
 	} {
 		_, err := ReadPairScores(strings.NewReader(line), "s.jsonl", "x")
