@@ -305,7 +305,7 @@ func (v *verifier) sidecars() {
 func (s sidecar) writeSafely(w io.Writer, in sidecarInput) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the manifest does not hold together: %v", p)
+			err = fmt.Errorf("the manifest does not hold together: no %s can be made of it", s.name)
 		}
 	}()
 	return s.write(w, in)
@@ -318,7 +318,7 @@ func (v *verifier) isSidecar(name string) bool {
 func unmarshalYAML(b []byte, v any) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // a parser of damaged bytes that is not ours
-			err = fmt.Errorf("damaged YAML: %v", p)
+			err = errors.New("damaged YAML: its parser breaks off")
 		}
 	}()
 	return yaml.UnmarshalWithOptions(b, v, yaml.Strict(), yaml.UseOrderedMap())

@@ -18,7 +18,7 @@ const batch = 4096
 func Columns(path string, see func(datasets.LeafColumn) error) (err error) {
 	defer func() { // the library panics on some damage
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: %v", path, p)
+			err = fmt.Errorf("%s: damaged Parquet: arrow-go breaks off reading it", path)
 		}
 	}()
 	r, err := file.OpenParquetFile(path, false)
