@@ -232,6 +232,7 @@ type checkRun struct {
 	out     *pipeline.Output
 	add     map[string]func(any) error // tables of the output
 	pages   *checkPages
+	back    keptBack
 	skipped map[string]int
 	bounds  map[string]int
 	pending int
@@ -313,6 +314,9 @@ func (r *checkRun) finish(files []string) error {
 	if err := r.publish(files); err != nil {
 		return err
 	}
+	if r.HTML != "" || r.Files != "" || r.JSON {
+		r.back.warn(r.env, "pages and reports quote texts that no release may carry: they are for this machine only")
+	}
 	if r.JSON || r.plain && r.tally.stories == 1 {
 		return nil
 	}
@@ -321,7 +325,7 @@ func (r *checkRun) finish(files []string) error {
 
 // open begins whatever the run writes.
 func (r *checkRun) open() (err error) {
-	r.skipped, r.bounds = map[string]int{}, map[string]int{}
+	r.back, r.skipped, r.bounds = keptBack{}, map[string]int{}, map[string]int{}
 	if r.ws != nil {
 		if err = r.begin(); err != nil {
 			return err
@@ -377,6 +381,7 @@ func (r *checkRun) begin() (err error) {
 func (r *checkRun) take(j judged) error {
 	rep := j.Report
 	r.tally.count(rep)
+	r.back.addRow(j.from.source, j.from.written)
 	if r.out != nil {
 		if err := r.out.Record(rep.StoryID, rep); err != nil {
 			return err

@@ -27,8 +27,10 @@ import (
 // checked is a story to judge, and where it comes from.
 type checked struct {
 	check.Text
-	where string
-	lines int // of the file before the story's first
+	where   string
+	lines   int // of the file before the story's first
+	source  schemas.Source
+	written bool // by a model, after its source
 }
 
 // plainText says by its name that a file is one text.
@@ -239,7 +241,7 @@ func checkedRow(row tableRow) (c checked, reason string, err error) {
 		}
 		break
 	}
-	c = checked{where: row.where}
+	c = checked{where: row.where, source: sourceOf(row)}
 	switch {
 	case has("generated_story"):
 		g := schemas.Generated{GeneratedID: get("generated_id"), PromptID: get("prompt_id"), ModelName: get("model_name", "model"), Language: get("language")}
@@ -260,7 +262,7 @@ func checkedRow(row tableRow) (c checked, reason string, err error) {
 			c.ID = get("generated_id", "prompt_id", "id")
 			return c, reason, nil
 		}
-		c.Text = t
+		c.Text, c.written = t, get("task_type") != schemas.TaskDiagnostic
 	case has("text") && has("story_id"):
 		c.Text = check.Text{ID: get("story_id"), Story: get("text"), Title: get("title"), Language: get("language")}
 		if get("kind") == schemas.KindQuery {

@@ -643,7 +643,7 @@ func storyOf(row tableRow) (schemas.Generated, error) {
 	}
 	get := func(name string) string { v, _ := row.get(name); return v }
 	g := schemas.Generated{GeneratedID: c.ID, PromptID: get("prompt_id"), StoryID: get("story_id"), Language: get("language"), TaskType: get("task_type"), Prompt: get("prompt"),
-		ModelName: cmp.Or(get("model_name"), get("model")), Outcome: cmp.Or(get("outcome"), reason), ModelClass: get("model_class"), ModelFamily: get("model_family")}
+		ModelName: cmp.Or(get("model_name"), get("model")), Outcome: cmp.Or(get("outcome"), reason), ModelClass: get("model_class"), ModelFamily: get("model_family"), Source: c.source}
 	if n, err := strconv.Atoi(strings.TrimSuffix(get("id"), ".0")); err == nil {
 		g.ID = n
 	} else if g.PromptID == "" {
@@ -791,7 +791,8 @@ func (in *constoryInput) export(e *env, path string) error {
 			done()
 		}
 	}
-	table := &scoring.CheckTable{Columns: columns, Rows: in.exportRows(columns)}
+	back := keptBack{}
+	table := &scoring.CheckTable{Columns: columns, Rows: in.exportRows(columns, back)}
 	write := constoryio.WriteCSV
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".csv":
@@ -804,10 +805,15 @@ func (in *constoryInput) export(e *env, path string) error {
 	if errors.Is(err, constoryio.ErrID) {
 		return withHint(exitUsage, "name the file .csv", err)
 	}
+	if err == nil {
+		back.warn(e, "left out: no release may carry these texts, so no table in the published form does")
+	}
 	return err
 }
 
-func (in *constoryInput) exportRows(columns []string) iter.Seq2[[]*string, error] {
+// exportRows are the rows of the published form. What the terms keep back is
+// counted in back and left out; of nothing else, there is no table.
+func (in *constoryInput) exportRows(columns []string, back keptBack) iter.Seq2[[]*string, error] {
 	return func(yield func([]*string, error) bool) {
 		for _, s := range in.sources {
 			if s.kind != "table" {
@@ -843,11 +849,16 @@ func (in *constoryInput) exportRows(columns []string) iter.Seq2[[]*string, error
 		if len(in.reports) == 0 {
 			return
 		}
+		rows := 0
 		for g, err := range in.stories() {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
+			if back.addRow(g.Source, g.TaskType != "" && g.TaskType != schemas.TaskDiagnostic) {
+				continue
+			}
+			rows++
 			var reps []*schemas.CheckReport
 			for _, p := range in.reports[g.GeneratedID] {
 				rep, err := p.read()
@@ -875,6 +886,10 @@ func (in *constoryInput) exportRows(columns []string) iter.Seq2[[]*string, error
 					return
 				}
 			}
+		}
+		if rows == 0 && len(back) > 0 {
+			yield(nil, withHint(exitInput, "leave out --export",
+				fmt.Errorf("there is nothing to export: the terms keep texts back from a release, and so from a table in the published form: %s", back)))
 		}
 	}
 }

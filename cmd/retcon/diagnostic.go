@@ -64,14 +64,17 @@ five categories, and untouched controls.
   retcon diagnostic --in out.work --engine openai --model gpt-4o --judge o4-mini
 
 stories.jsonl has the texts in the order of truth.jsonl and nothing that tells
-one kind from the other.`
+one kind from the other. A set is handed on, to checkers and to people: stories
+whose text no release may carry are left out of it, with a warning. A set whose
+folder lies in a workspace (--out out.work/diagnostic) stays there and has them.`
 }
 
 // tale is a story that may be injected into, with who wrote it.
 type tale struct {
 	schemas.Story
-	writer string
-	where  string // file and row
+	writer  string
+	written bool   // by a model: the text is derived from the source, not its own
+	where   string // file and row
 }
 
 func (cmd *diagnosticCmd) Run(e *env) error {
@@ -93,9 +96,23 @@ func (cmd *diagnosticCmd) Run(e *env) error {
 		return err
 	}
 	defer a.close()
-	tales, err := cmd.tales()
+	all, err := cmd.tales()
 	if err != nil {
 		return err
+	}
+	back, handOut := keptBack{}, !pipeline.Within(cmd.Out)
+	tales := all
+	if handOut {
+		tales = func(yield func(tale, error) bool) {
+			for t, err := range all {
+				if err == nil && (keptBack{}).addRow(t.Source, t.written) {
+					continue
+				}
+				if !yield(t, err) || err != nil {
+					return
+				}
+			}
+		}
 	}
 	cfg := diagnostic.Config{Seed: cmd.Seed, Model: cmd.Model, Judge: cmd.Judge}
 	var lots []string // ids in the order of the draw
@@ -103,7 +120,7 @@ func (cmd *diagnosticCmd) Run(e *env) error {
 		cfg.Survey = flawed.NewSurvey()
 	}
 	seen := map[string]string{}
-	for t, err := range tales {
+	for t, err := range all {
 		if err != nil {
 			return err
 		}
@@ -111,13 +128,24 @@ func (cmd *diagnosticCmd) Run(e *env) error {
 			return inputError(t.where, fmt.Errorf("story %s for the second time; it stands in %s too", t.StoryID, first))
 		}
 		seen[t.StoryID] = t.where
+		if back.addRow(t.Source, t.written) && handOut {
+			continue
+		}
 		lots = append(lots, t.StoryID)
 		if cfg.Survey != nil {
 			cfg.Survey.Add(t.Story)
 		}
 	}
-	if len(lots) == 0 {
+	switch {
+	case len(lots) == 0 && len(back) > 0:
+		return withHint(exitInput, "a set whose folder lies in a workspace stays on this machine: --out "+filepath.Join("WORK", "diagnostic"),
+			inputError(cmd.In, fmt.Errorf("there is nothing to hand on: the terms keep texts back from a release, and so from a diagnostic set: %s", back)))
+	case len(lots) == 0:
 		return inputError(cmd.In, errors.New("no story fits"))
+	case handOut:
+		back.warn(e, "left out: no release may carry these texts, so no diagnostic set outside of a workspace does")
+	default:
+		back.warn(e, "no release may carry some of these texts: the set is for this machine only")
 	}
 	slices.SortFunc(lots, func(x, y string) int {
 		return cmp.Or(cmp.Compare(diagnostic.Lot(cmd.Seed, x), diagnostic.Lot(cmd.Seed, y)), strings.Compare(x, y))
@@ -299,7 +327,7 @@ func taleOf(row tableRow) (tale, error) {
 		if err := schemas.ParseLine(row.json, &g); err != nil {
 			return tale{}, inputError(row.where, err)
 		}
-		t := tale{writer: g.ModelName}
+		t := tale{writer: g.ModelName, written: g.TaskType != schemas.TaskDiagnostic}
 		if g.GeneratedStory != nil {
 			t.Story = schemas.Story{StoryID: g.GeneratedID, GroupID: cmp.Or(g.GroupID, g.GeneratedID), TextHash: g.TextHash, Kind: schemas.KindStory,
 				Language: g.Language, Words: g.Words, Text: *g.GeneratedStory, Source: g.Source, Provenance: g.Provenance}
@@ -311,7 +339,7 @@ func taleOf(row tableRow) (tale, error) {
 		if err != nil || reason != "" {
 			return tale{where: row.where}, err
 		}
-		t := tale{writer: cmp.Or(c.Model, "unknown"), Story: schemas.Story{StoryID: c.ID, Kind: schemas.KindStory, Language: c.Language, Text: c.Story}}
+		t := tale{writer: cmp.Or(c.Model, "unknown"), written: true, Story: schemas.Story{Source: sourceOf(row), StoryID: c.ID, Kind: schemas.KindStory, Language: c.Language, Text: c.Story}}
 		return t, t.complete(row.where)
 	}
 	t := tale{writer: "human"}

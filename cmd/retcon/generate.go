@@ -274,8 +274,12 @@ func (cmd *generateCmd) ask(e *env, p generatePlan) error {
 			return usagef("%w", err)
 		}
 	}
+	back := keptBack{}
 	questions := func(yield func(question, error) bool) {
 		for it, err := range items {
+			if err == nil {
+				back.addRow(it.Source, true)
+			}
 			for i := range cmd.Model {
 				if !yield(question{it, i}, err) || err != nil {
 					return
@@ -326,6 +330,7 @@ func (cmd *generateCmd) ask(e *env, p generatePlan) error {
 		return err
 	}
 	return cmd.write(e, &m, rows, func() error {
+		back.warn(e, "no release may carry what is made of some of these sources: the table is for this machine only")
 		if err := a.settle(e, filepath.Join(cmd.workDir(), batch.RequestsFile), pending, cmd.Partial); err != nil {
 			return err
 		}

@@ -136,14 +136,16 @@ func (c *chain) prompts() (schemas.StepManifest, bool, error) {
 		fp.Templates = append(fp.Templates, schemas.NamedHash{Name: t.Name, SHA256: t.Hash})
 	}
 	return c.step(promptsDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
-		pool := rewrite.NewPool(r, c.recipe.Seed)
+		pool, back := rewrite.NewPool(r, c.recipe.Seed), keptBack{}
 		for s, err := range c.stories(dedupDir) {
 			if err != nil {
 				return err
 			}
 			pool.Add(s)
+			back.addDerived(s.Source)
 			m.In++
 		}
+		back.warn(c.env, "no release may carry what is made of some sources: prompts of them stay in the workspace")
 		sp, err := newSpool(c.ws.Dir())
 		if err != nil {
 			return err
@@ -457,18 +459,27 @@ func (c *chain) sample(n int, file string) error {
 	}
 	defer index.Close()
 	var ids []string
+	back := keptBack{}
 	for p, err := range pipeline.Records[schemas.Prompt](c.ws.Step(promptsDir)) {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !back.addDerived(p.Source):
+			ids = append(ids, p.PromptID)
 		}
-		ids = append(ids, p.PromptID)
 	}
+	if len(ids) == 0 && len(back) > 0 {
+		return withHint(exitInput, "they are in "+filepath.Join(c.ws.Step(promptsDir), pipeline.RecordsFile),
+			fmt.Errorf("there is no prompt to review: the terms keep what is made of these texts back from a release: %s", back))
+	}
+	back.warn(c.env, "left out of the sample: no release may carry what is made of these texts, so nobody need review it")
 	write := func(w io.Writer) error {
 		for i, id := range rewrite.Sample(ids, n, c.recipe.Seed) {
 			p, err := index.Get(id)
 			if err != nil {
 				return err
 			}
+			p, _ = datasets.PublicPrompt(p) // without what it may not quote
 			if strings.HasSuffix(file, ".jsonl") {
 				b, err := json.Marshal(p)
 				if err != nil {

@@ -454,14 +454,18 @@ func (c *chain) leaks() ([]schemas.LeakReport, error) {
 	return reports, nil
 }
 
-// corpusUses counts what each corpus gave.
+// corpusUses counts what each corpus gave: of the stories that dedup kept by
+// their ids, which begin with the corpus ([schemas.StoryID]).
 func (c *chain) corpusUses(in schemas.StepManifest) ([]schemas.CorpusUse, error) {
+	stories, err := pipeline.OpenIndex[schemas.Story](c.ws.Step(dedupDir))
+	if err != nil {
+		return nil, err
+	}
+	defer stories.Close()
 	kept := map[string]int{}
-	for s, err := range c.stories(dedupDir) {
-		if err != nil {
-			return nil, err
-		}
-		kept[s.Source.Corpus]++
+	for id := range stories.IDs() {
+		corpus, _, _ := strings.Cut(id, ":")
+		kept[corpus]++
 	}
 	count := map[string]int{}
 	for _, n := range in.Counts {

@@ -259,7 +259,10 @@ type reviewStatusCmd struct {
 }
 
 func (*reviewStatusCmd) Help() string {
-	return `  retcon review status --work w --votes votes.jsonl`
+	return `Counts the items that retcon review export hands out. Those whose text no release
+may carry are named apart, with or without votes.
+
+  retcon review status --work w --votes votes.jsonl`
 }
 
 func (cmd *reviewStatusCmd) Run(e *env) error {
@@ -270,15 +273,28 @@ func (cmd *reviewStatusCmd) Run(e *env) error {
 	if len(cmd.Votes) == 0 {
 		return usagef("name the votes with --votes FILE")
 	}
-	items := 0
+	// Items are those that export hands out; what the terms keep back gets into
+	// no release, whatever people say of it.
+	items, without, back, kept := 0, 0, keptBack{}, map[string]bool{}
 	for _, d := range drafts {
-		if _, ok := review.FromDraft(d); ok {
+		it, ok := review.FromDraft(d)
+		switch {
+		case !ok:
+		case back.add(d.Source):
+			kept[it.ExampleID] = true
+		default:
 			items++
+			if _, voted := rev.votes[it.ExampleID]; !voted {
+				without++
+			}
 		}
 	}
 	states := map[scoring.State]int{}
 	var open []string
 	for _, iv := range rev.panel.Items {
+		if kept[iv.ExampleID] {
+			continue
+		}
 		s := rev.panel.Accept(iv)
 		states[s]++
 		if s == scoring.Undecided {
@@ -307,6 +323,8 @@ func (cmd *reviewStatusCmd) Run(e *env) error {
 		}
 		out := struct {
 			Items      int               `json:"items"`
+			KeptBack   []schemas.Count   `json:"kept_back"` // by corpus and terms
+			Without    int               `json:"without_votes"`
 			Accepted   int               `json:"accepted"`
 			Rejected   int               `json:"rejected"`
 			Undecided  []string          `json:"undecided"`
@@ -314,14 +332,17 @@ func (cmd *reviewStatusCmd) Run(e *env) error {
 			SetAside   []schemas.Count   `json:"set_aside"`
 			Agreement  schemas.Agreement `json:"agreement"`
 			Annotators []annotator       `json:"annotators"`
-		}{items, states[scoring.Accepted], states[scoring.Rejected], append([]string{}, open...), len(rev.panel.History), pipeline.SortedCounts(aside), rev.agreement(), []annotator{}}
+		}{items, pipeline.SortedCounts(back), without, states[scoring.Accepted], states[scoring.Rejected], append([]string{}, open...), len(rev.panel.History), pipeline.SortedCounts(aside), rev.agreement(), []annotator{}}
 		for _, a := range rev.panel.Annotators {
 			out.Annotators = append(out.Annotators, annotator{a.Name, a.Votes, a.Gates, a.GatesRight, a.Passed})
 		}
 		return writeJSON(e.stdout, out)
 	}
 	t := &report.Table{Columns: []string{"items", "without votes", "accepted", "rejected", "undecided"}}
-	t.Add(items, items-len(rev.panel.Items), states[scoring.Accepted], states[scoring.Rejected], states[scoring.Undecided])
+	if len(back) > 0 {
+		t.Notes = append(t.Notes, "kept back by their terms, and counted nowhere above: "+back.String())
+	}
+	t.Add(items, without, states[scoring.Accepted], states[scoring.Rejected], states[scoring.Undecided])
 	votes := &report.Table{Columns: []string{"votes that do not count", ""}}
 	votes.Add("replaced by a later one", len(rev.panel.History))
 	for _, c := range pipeline.SortedCounts(aside) {

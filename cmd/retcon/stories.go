@@ -37,6 +37,8 @@ type given struct {
 	source, task, system string // story_id of the source; who wrote it for what
 	words                int
 	why                  string // why there is no text
+	terms                schemas.Source
+	written              bool // by a model, after its source
 }
 
 // storyLine is what is read of a line: a story, a generated story, or a row of
@@ -55,6 +57,7 @@ type storyLine struct {
 	ModelName   string          `json:"model_name"`
 	Outcome     string          `json:"outcome"`
 	Error       *string         `json:"generation_error"`
+	Source      json.RawMessage `json:"source"`
 }
 
 // id is the field id, which may be a number.
@@ -73,7 +76,7 @@ func (l *storyLine) given() (g given, err error) {
 		if err := json.Unmarshal(l.Generated, &s); err != nil {
 			return g, fmt.Errorf("generated_story: %w", schemas.JSONFault(err))
 		}
-		g.task, g.system = l.TaskType, l.ModelName
+		g.task, g.system, g.written = l.TaskType, l.ModelName, l.TaskType != schemas.TaskDiagnostic
 		if g.ID = l.GeneratedID; g.ID == "" && l.id() != "" {
 			g.ID = l.TaskType + "/" + l.ModelName + "/" + l.id() // one a prompt, task and model
 		}
@@ -101,7 +104,7 @@ func (l *storyLine) given() (g given, err error) {
 	if g.ID == "" {
 		return g, errors.New("a text without an id")
 	}
-	g.source, g.GroupID = l.StoryID, l.GroupID
+	g.source, g.GroupID, g.terms = l.StoryID, l.GroupID, parseSource(l.Source)
 	g.freeze(story)
 	return g, nil
 }
@@ -260,6 +263,7 @@ func (cmd *detectCmd) study(e *env) error {
 	texts := map[string]bool{} // ids that are no originals
 	groups := map[string]string{}
 	var all []detect.Text
+	back := keptBack{}
 	add := func(g given, original bool) error {
 		if meta[g.ID] != nil {
 			return &fetch.Error{Op: "read", Name: g.ID, Kind: fetch.Input, Err: errors.New("the id stands among the originals and among the texts")}
@@ -278,6 +282,7 @@ func (cmd *detectCmd) study(e *env) error {
 		meta[g.ID] = &scoring.StudyText{Group: g.GroupID, Task: g.task, System: g.system}
 		texts[g.ID] = !original
 		all = append(all, g.Text)
+		back.addRow(g.terms, g.written)
 		return nil
 	}
 	for g, err := range cmd.originals(e) {
@@ -312,6 +317,7 @@ func (cmd *detectCmd) study(e *env) error {
 		return withHint(exitInput, "see --max-words", fmt.Errorf("none of the %d texts can be judged: %d hold %d words or more, %d no story", st.Texts, st.TooLong, cmd.MaxWords, st.Texts-st.TooLong))
 	}
 	if cmd.WritePairs != "" {
+		back.warn(e, "the pairs quote texts that no release may carry: score them on this machine only")
 		return cmd.writePairs(e, sequence(all))
 	}
 	judged, err := cmd.judge(e, sequence(all), len(all))

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -95,6 +96,9 @@ func (x *Index[T]) Has(id string) bool {
 	_, ok := x.at[id]
 	return ok
 }
+
+// IDs yields the ids of all records, in no order.
+func (x *Index[T]) IDs() iter.Seq[string] { return maps.Keys(x.at) }
 
 // Get reads the record of id. It is safe for concurrent use.
 func (x *Index[T]) Get(id string) (T, error) {

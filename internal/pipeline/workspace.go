@@ -74,6 +74,33 @@ func Open(dir string, recipe any) (*Workspace, error) {
 	return w, nil
 }
 
+// Within tells whether path lies in the folder of a workspace, wherever that
+// is. Path need not be there yet; links are followed.
+func Within(path string) bool {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	for up := filepath.Dir(path); up != path; path, up = up, filepath.Dir(up) {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+			break
+		}
+	}
+	for {
+		_, recipe := os.Stat(filepath.Join(path, recipeFile))
+		_, lock := os.Stat(filepath.Join(path, lockFile))
+		if recipe == nil && lock == nil {
+			return true
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path = up
+	}
+}
+
 // Close gives the workspace back.
 func (w *Workspace) Close() error { return w.lock.Close() }
 

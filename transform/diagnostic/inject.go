@@ -329,6 +329,6 @@ func sentenceAt(sents []text.Range, i int) int {
 func Row(d schemas.Diagnostic, n int, writer string) schemas.Generated {
 	story := d.Story
 	return schemas.Generated{ID: n, Language: d.Language, TaskType: schemas.TaskDiagnostic, ModelName: writer, GeneratedStory: &story,
-		GeneratedID: d.DiagnosticID, Outcome: "ok", TextHash: d.TextHash, Words: d.Words, Settings: []schemas.KeyValue{}, Notes: []string{},
+		GeneratedID: d.DiagnosticID, Outcome: "ok", TextHash: d.TextHash, Words: d.Words, Source: d.Source, Settings: []schemas.KeyValue{}, Notes: []string{},
 		Provenance: []schemas.Provenance{}}
 }
