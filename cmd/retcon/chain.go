@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/retcon-bench/retcon/ingest"
 	"github.com/retcon-bench/retcon/ingest/all"
+	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/transform/dedup"
@@ -120,6 +122,30 @@ func (c *chain) close() {
 	}
 }
 
+// fresh refuses a step's output that was made of other records than the steps
+// before it hold now: of stories that nobody has any more, by terms that hold no
+// longer. A step whose folder was removed has nothing to differ from.
+func fresh(work string, m schemas.StepManifest) error {
+	for _, in := range m.Inputs {
+		dir, file, _ := strings.Cut(in.Name, "/")
+		if dir != ingestDir && dir != dedupDir && dir != makeDir {
+			continue
+		}
+		before, err := pipeline.ReadManifest(filepath.Join(work, dir))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return &fetch.Error{Op: "open workspace", Name: work, Kind: fetch.Input, Err: err}
+		}
+		if !slices.ContainsFunc(before.Outputs, func(f schemas.FileHash) bool { return f.Path == file && f.SHA256 == in.SHA256 }) {
+			return withHint(exitUsage, "run `retcon "+m.Step+"` again, or `retcon build`, which runs all that is not up to date",
+				fmt.Errorf("the output of %s in %s was made of another %s than the one that stands there now", m.Step, work, in.Name))
+		}
+	}
+	return nil
+}
+
 // inputOf names a step's records as an input of the next. Stories of which not
 // one is left are an error: a release of nothing would look like one.
 func (c *chain) inputOf(dir string) ([]schemas.NamedHash, error) {
@@ -129,6 +155,9 @@ func (c *chain) inputOf(dir string) ([]schemas.NamedHash, error) {
 	}
 	if err != nil {
 		return nil, withHint(exitUsage, "run the steps before it first, or `retcon build`, which runs all", err)
+	}
+	if err := fresh(c.ws.Dir(), m); err != nil {
+		return nil, err
 	}
 	if m.Out == 0 && (dir == ingestDir || dir == dedupDir) {
 		return nil, withHint(exitInput, "each is in "+filepath.Join(c.ws.Step(dir), pipeline.DroppedFile)+" with its reason; give other stories with --corpus, or compare with less",

@@ -535,9 +535,15 @@ func inputFile(path string, patterns ...string) (string, error) {
 	}
 	for _, p := range patterns {
 		found, err := filepath.Glob(filepath.Join(path, filepath.FromSlash(p)))
-		if err == nil && len(found) > 0 {
-			return found[0], nil
+		if err != nil || len(found) == 0 {
+			continue
 		}
+		if m, err := pipeline.ReadManifest(filepath.Dir(found[0])); err == nil { // a step's of a workspace
+			if err := fresh(path, m); err != nil {
+				return "", err
+			}
+		}
+		return found[0], nil
 	}
 	return "", inputError(path, fmt.Errorf("a folder without any of %s", strings.Join(patterns, ", ")))
 }

@@ -50,14 +50,24 @@ type corpusFile struct {
 
 // ingest is the first step: upstream bytes to stories.
 func (c *chain) ingest() (schemas.StepManifest, bool, error) {
-	fp := pipeline.Fingerprint{Step: "ingest", Version: "1", Settings: c.recipe.Corpora}
+	// A story carries the terms of its corpus as this version states them: where
+	// another stated others, it is read again, whatever the bytes upstream are.
+	settings := struct {
+		Corpora []schemas.CorpusRecipe
+		Terms   []ingest.Terms
+	}{Corpora: c.recipe.Corpora}
+	fp := pipeline.Fingerprint{Step: "ingest", Version: "1"}
 	for _, corpus := range c.corpora {
+		terms := corpus.Terms
+		terms.Note = "" // for people
+		settings.Terms = append(settings.Terms, terms)
 		digest, err := ingest.Digest(c.ctx, corpus.Corpus, corpus.root)
 		if err != nil {
 			return schemas.StepManifest{}, false, fmt.Errorf("corpus %s: %w", corpus.Name, err)
 		}
 		fp.Inputs = append(fp.Inputs, schemas.NamedHash{Name: corpus.Name + "@" + corpus.Version, SHA256: digest})
 	}
+	fp.Settings = settings
 	return c.step(ingestDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
 		addFile, err := out.Table(filesTable)
 		if err != nil {
@@ -101,6 +111,11 @@ func (c *chain) ingestCorpus(ctx context.Context, corpus corpusIn, out *pipeline
 			}
 		}
 		for _, s := range b.Stories {
+			if strings.ContainsAny(s.StoryID, "\t\n\r") {
+				b.Dropped = append(b.Dropped, schemas.Dropped{ID: s.StoryID, Stage: "ingest", Reason: "bad_id",
+					Detail: "its id holds a tab or a line end, which would end it in an index", Evidence: []schemas.KeyValue{{Key: "file", Value: s.Source.File}}})
+				continue
+			}
 			if out.Has(s.StoryID) {
 				b.Dropped = append(b.Dropped, schemas.Dropped{ID: s.StoryID, Stage: "ingest", Reason: "repeated_id",
 					Detail: "another text of the corpus has the same id", Evidence: []schemas.KeyValue{{Key: "file", Value: s.Source.File}}})

@@ -225,13 +225,27 @@ func (c *chain) releaseAgainst(against []string) (schemas.Manifest, bool, error)
 	}
 	rows := 0
 	for _, s := range m.Steps {
-		if s.Step == "splits" || s.Step == "prompts" {
+		if s.Step == "splits" {
 			rows += s.Out
 		}
 	}
+	left := map[string]int{} // prompts that the step made and a release may not have
+	if rows == 0 && c.recipe.Prompts.Target > 0 {
+		for _, err := range c.publicPrompts(left) {
+			if err != nil {
+				return m, false, err
+			}
+			rows++
+			break // one is a release
+		}
+	}
 	if rows == 0 {
+		aside := listCounts(m.Drops)
+		for _, l := range pipeline.SortedCounts(left) {
+			aside += fmt.Sprintf("; prompts %d, because %s", l.N, l.Name)
+		}
 		return m, false, withHint(exitInput, "each is in the "+pipeline.DroppedFile+" of its step's folder in "+c.ws.Dir()+", with its reason",
-			fmt.Errorf("there is no row to release; set aside: %s", listCounts(m.Drops)))
+			fmt.Errorf("there is no row to release; set aside: %s", aside))
 	}
 	var earlier []*datasets.Release
 	for _, dir := range against {

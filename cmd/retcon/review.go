@@ -52,6 +52,11 @@ func (f reviewFlags) panel(e *env) (*reviewer, []schemas.Draft, error) {
 		return nil, nil, withHint(exitInput, "name a workspace with --work; `retcon make` or `retcon build` makes one",
 			&fetch.Error{Op: "open workspace", Name: f.Work, Kind: fetch.Input, Err: err})
 	}
+	if m, err := pipeline.ReadManifest(filepath.Join(f.Work, makeDir)); err == nil { // else reading drafts tells
+		if err := fresh(f.Work, m); err != nil {
+			return nil, nil, err
+		}
+	}
 	var drafts []schemas.Draft
 	for d, err := range pipeline.Records[schemas.Draft](filepath.Join(f.Work, makeDir)) {
 		if err != nil {
@@ -275,24 +280,21 @@ func (cmd *reviewStatusCmd) Run(e *env) error {
 	}
 	// Items are those that export hands out; what the terms keep back gets into
 	// no release, whatever people say of it.
-	items, without, back, kept := 0, 0, keptBack{}, map[string]bool{}
+	items, without, back := map[string]bool{}, 0, keptBack{}
 	for _, d := range drafts {
 		it, ok := review.FromDraft(d)
-		switch {
-		case !ok:
-		case back.add(d.Source):
-			kept[it.ExampleID] = true
-		default:
-			items++
-			if _, voted := rev.votes[it.ExampleID]; !voted {
-				without++
-			}
+		if !ok || back.add(d.Source) {
+			continue
+		}
+		items[it.ExampleID] = true
+		if _, voted := rev.votes[it.ExampleID]; !voted {
+			without++
 		}
 	}
 	states := map[scoring.State]int{}
 	var open []string
 	for _, iv := range rev.panel.Items {
-		if kept[iv.ExampleID] {
+		if !items[iv.ExampleID] {
 			continue
 		}
 		s := rev.panel.Accept(iv)
@@ -332,7 +334,7 @@ func (cmd *reviewStatusCmd) Run(e *env) error {
 			SetAside   []schemas.Count   `json:"set_aside"`
 			Agreement  schemas.Agreement `json:"agreement"`
 			Annotators []annotator       `json:"annotators"`
-		}{items, pipeline.SortedCounts(back), without, states[scoring.Accepted], states[scoring.Rejected], append([]string{}, open...), len(rev.panel.History), pipeline.SortedCounts(aside), rev.agreement(), []annotator{}}
+		}{len(items), pipeline.SortedCounts(back), without, states[scoring.Accepted], states[scoring.Rejected], append([]string{}, open...), len(rev.panel.History), pipeline.SortedCounts(aside), rev.agreement(), []annotator{}}
 		for _, a := range rev.panel.Annotators {
 			out.Annotators = append(out.Annotators, annotator{a.Name, a.Votes, a.Gates, a.GatesRight, a.Passed})
 		}
@@ -342,7 +344,7 @@ func (cmd *reviewStatusCmd) Run(e *env) error {
 	if len(back) > 0 {
 		t.Notes = append(t.Notes, "kept back by their terms, and counted nowhere above: "+back.String())
 	}
-	t.Add(items, without, states[scoring.Accepted], states[scoring.Rejected], states[scoring.Undecided])
+	t.Add(len(items), without, states[scoring.Accepted], states[scoring.Rejected], states[scoring.Undecided])
 	votes := &report.Table{Columns: []string{"votes that do not count", ""}}
 	votes.Add("replaced by a later one", len(rev.panel.History))
 	for _, c := range pipeline.SortedCounts(aside) {

@@ -49,6 +49,43 @@ func TestWorkspaceIsOneRecipesAndOneProcess(t *testing.T) {
 
 // A workspace outlives a version that knew fewer keys, as long as the new ones
 // are unset; null and 0 are not the same.
+// TestWithin: what lies in a workspace is told by the workspace's own files, not
+// by names, and through links.
+func TestWithin(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Open(filepath.Join(dir, "w"), map[string]string{"a": "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, d := range []string{"w/deep/er", "plain", "only"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(d)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "only", recipeFile), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"w/set": true, "w/not/yet/there": true, "w/deep/er": true, "w/../plain/set": false,
+		"plain/set": false, "plain": false, "w.set": false, "w-2/set": false, "only/set": false, ".": false}
+	if err := os.Symlink(filepath.Join(dir, "plain"), filepath.Join(dir, "w", "out")); err == nil { // windows may not
+		want["w/out/set"], want["w/out"] = false, false
+		if err := os.Symlink(filepath.Join(dir, "w", "deep"), filepath.Join(dir, "plain", "in")); err != nil {
+			t.Fatal(err)
+		}
+		want["plain/in/set"], want["plain/in"] = true, true
+	}
+	for path, within := range want {
+		if got := Within(filepath.Join(dir, filepath.FromSlash(path))); got != within {
+			t.Errorf("%s: %v, want %v", path, got, within)
+		}
+	}
+	t.Chdir(filepath.Join(dir, "w"))
+	if !Within("set") || Within(filepath.Join("..", "set")) {
+		t.Error("a relative path is not taken from where the process stands")
+	}
+}
+
 func TestDifferingKeys(t *testing.T) {
 	type m = map[string]any
 	for _, c := range []struct {
