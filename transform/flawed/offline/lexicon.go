@@ -48,7 +48,7 @@ type lexica struct {
 	nouns      []noun
 	byNoun     map[string]noun
 	noun       map[string]bool   // singulars and plurals of nouns
-	given      map[string]string // plain given names, folded -> f or m
+	given      map[string]string // plain given names, folded -> f, m or x
 	world      map[string]string // and the world they belong to
 	forms      []map[string]bool // each the forms of one given name
 }

@@ -223,6 +223,9 @@ func (st *Story) rename(p Person, candidates []Person) *Flip {
 			return st.turnDown(w, "name", "odd_possessive")
 		}
 	}
+	if lexicon().world[w] == "" && st.eastern() {
+		return st.turnDown(w, "name", "no_new_value") // Halvor would be a stranger in Ping-yang
+	}
 	for _, n := range st.shuffledPeople(candidates, p.Name) {
 		low := strings.ToLower(n.Name)
 		if n.Far && !plainName(w, p.Gender) || plainName(w, p.Gender) && !plainName(low, n.Gender) || !sameWorld(low, w) {
@@ -374,6 +377,25 @@ func sameWorld(to, old string) bool {
 	}
 	return false
 }
+
+// eastern reports a tale of the east, by what only such tales speak of.
+func (st *Story) eastern() bool {
+	for _, w := range easternWords {
+		for _, t := range st.at[w] {
+			if !st.toks[t].upper {
+				return true
+			}
+		}
+	}
+	for _, w := range []string{"china", "chinese", "japan", "japanese", "india", "raja", "rajah", "rani", "allah", "buddha", "tao", "taoist"} {
+		if len(st.at[w]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+var easternWords = strings.Fields("mandarin mandarins rajah raja ranee rani maharaja brahman brahmin brahmans pagoda yamen caliph vizier vizir dervish fakir samurai daimyo mikado geisha kimono bamboo lotus rupees jade rickshaw turban tael taels sutra bonze paddy palanquin")
 
 func otherGender(low, gender string) bool {
 	g := lexicon().given[low]
