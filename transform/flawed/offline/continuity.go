@@ -54,6 +54,9 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		if worn[f.group] && !slices.ContainsFunc(f.Changes[:last+1], func(c Change) bool { return !c.Speech }) {
 			return false // whoever is told to put on the green gown may put on another
 		}
+		if worn[f.group] && before == 1 && b.Sent-a.Sent > closeBy && st.wornAt(a) {
+			return false // an old woman in a grey cloak may have put on another
+		}
 		if worn[f.group] && st.changesClothes(a.Sent, b.Sent) {
 			return false // they tore off the white dress; she put on the green one
 		}
@@ -86,6 +89,9 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		}
 		if gap > tight && before < 4 {
 			return false // one who was hardly there
+		}
+		if gap > closeBy && before < 4 && st.sibling(f) {
+			return false // she may be her sister, whom nobody has named
 		}
 		if slices.ContainsFunc(f.Changes[:last+1], func(c Change) bool {
 			return b.Sent-c.Sent <= tight && st.sentHas(c.Sent, crowdWords)
@@ -225,6 +231,19 @@ var crowdWords = set("others many rest several company")
 // worn are what people change.
 var worn = set("garment cloth footwear")
 
+// wornAt reports that a mention says no more of a garment than that somebody has
+// it on: a host with a blue apron.
+func (st *Story) wornAt(c Change) bool {
+	np := st.phrase(st.tokenAt(c.End - 1))
+	from := st.tokenAt(c.Start)
+	if np.dtok >= 0 {
+		from = np.dtok
+	}
+	return from > 0 && st.toks[from-1].sent == c.Sent && wearing[st.toks[from-1].w]
+}
+
+var wearing = set("in with wearing wore")
+
 // changesClothes reports that something is taken off in sentence a and put on
 // in sentence b.
 func (st *Story) changesClothes(a, b int) bool {
@@ -257,6 +276,27 @@ func (st *Story) onScene(f *Flip, act2 int) int {
 	}
 	return n
 }
+
+// sibling reports a name that is brought in as that of one of several brothers
+// or sisters, another of whom goes without a name.
+func (st *Story) sibling(f *Flip) bool {
+	same := set("son sons brother brothers")
+	if f.gender == "f" {
+		same = set("daughter daughters sister sisters")
+	}
+	first := f.Changes[0].Sent
+	if !st.sentHas(first, same) && !st.sentHas(max(first-1, 0), same) {
+		return false
+	}
+	for k := 0; k+1 < len(st.toks); k++ {
+		if birthOrder[st.toks[k].w] && same[st.toks[k+1].w] && (k+2 >= len(st.toks) || !st.toks[k+2].upper) {
+			return true
+		}
+	}
+	return false
+}
+
+var birthOrder = set("elder older eldest oldest second other younger")
 
 // agent reports that the name at token t speaks or acts there: replied Martin,
 // Martin took.

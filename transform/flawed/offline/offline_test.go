@@ -191,6 +191,7 @@ func TestBridge(t *testing.T) {
 		{"one day when he, who is not the bearer", plain + "One day, when he was out hunting, the king met Ralf. So Ralf went home.", "name", 0, nil},
 		{"who was never called anything else", strings.Replace(ralf, "There was a boy called Ralf.", "There was a boy, and nobody ever called him anything but Ralf.", 1) + "One day the king sent for Ralf. So Ralf went home.", "name", 0, nil},
 		{"beside another who may be he", strings.Replace(ralf, "There was a boy called Ralf. Ralf said", "There was a woodcutter, and his boy was called Ralf. He said", 1) + "So Ralf came, and Ralf went home.", "name", 0, nil},
+		{"where what follows answers what was", plain + "One day the king nevertheless sent for him.\n\nSo Ralf came, and he was glad of his supper, and so was Ralf.", "name", 0, nil},
 		{"who has a nickname", strings.Replace(ralf, "There was a boy called Ralf.", "There was a boy called Ralf, and they called him Boots.", 1) + "One day the king sent for Ralf. So Ralf went home.", "name", 0, nil},
 		{"told in the present", strings.Replace(plain, "was", "is", 1) + "The road is long.\n\nRalf comes home, and he is glad of his supper, and so is Ralf.", "name", 0, nil},
 		{"what follows leans on what was", plain + "So he went on, and the road was long.\n\nThen Ralf came home, and he was glad of his supper, and so was Ralf.", "name", 0, nil},

@@ -85,8 +85,8 @@ func (st *Story) lateAside(f *Flip, first, to int) int {
 		if w := st.wordsIn(i + 1); w[0].w == "the" && st.sentHas(i, map[string]bool{w[1].w: true}) {
 			bad++ // who was just spoken of does something
 		}
-		if st.quoted(i) && (st.quoted(i+1) || i+2 < len(st.Sents) && st.quoted(i+2)) || st.opensWith(i+1, goingOn) {
-			bad += 2 // people are talking, or do what they did
+		if st.quoted(i) && (st.quoted(i+1) || i+2 < len(st.Sents) && st.quoted(i+2)) {
+			bad += 2 // people are talking
 		}
 		if bad < best {
 			best, at = bad, i
@@ -97,9 +97,6 @@ func (st *Story) lateAside(f *Flip, first, to int) int {
 
 // worst is how many things may be amiss with the place of a late remark.
 const worst = 1
-
-// goingOn are words of what goes on as it was.
-var goingOn = set("again also still too continued")
 
 // lastNamed returns the name, folded, that stands last in sentence i or before.
 func (st *Story) lastNamed(i int) string {
@@ -180,6 +177,9 @@ func (st *Story) opensScene(i int) bool {
 func turns(w []token) bool {
 	if len(w) < 4 || w[0].w != "now" && w[0].w != "there" {
 		return false
+	}
+	if w[0].w == "there" && w[1].w != "was" && w[1].w != "were" && w[1].w != "lived" && w[1].w != "dwelt" {
+		return false // there sat an old woman
 	}
 	article := false
 	for _, t := range w[1:min(len(w), 11)] {
@@ -292,8 +292,11 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 			return false // one day, when he was wandering
 		}
 	}
-	if slices.ContainsFunc(w[:4], func(t token) bool { return t.w == "such" }) {
-		return false // unused to such fare
+	if slices.ContainsFunc(w[:4], func(t token) bool { return t.w == "such" }) || w[0].w == "the" && (numberWords[w[1].w] > 0 || w[1].w == "other" || w[1].w == "others") {
+		return false // unused to such fare; the two of whom it spoke
+	}
+	if slices.ContainsFunc(w[:min(len(w), 6)], func(t token) bool { return answering[t.w] }) {
+		return false // the mistress nevertheless scolded her
 	}
 	for k := 0; k < len(w) && k < 8; k++ {
 		// When the brothers heard this; the latter said.
@@ -327,6 +330,10 @@ var (
 	haste      = set("seized ran run running fled sprang leapt rushed struck killed blow snatched knife sword escaped chased pursued drowning screamed agony flight alas dead dying die died")
 	speechActs = set("asked said told answered replied cried begged called")
 )
+
+// answering are words of a sentence that answers the one before, wherever they
+// stand at its head.
+var answering = set("nevertheless however therefore though too also again still accordingly notwithstanding")
 
 // scenes are words that open a scene of their own.
 var scenes = set("when while as in at on upon one once early late next many every after")
