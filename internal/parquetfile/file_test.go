@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,31 +126,58 @@ func TestLongStatistics(t *testing.T) {
 	}
 }
 
+// drain reads all rows from bytes and returns the error.
+func drain(data []byte) error {
+	f, err := Open(bytes.NewReader(data), int64(len(data)))
+	if err == nil {
+		_, err = f.Each(func(r parquet.Row) (bool, error) {
+			_, err := f.Map(r)
+			return err == nil, err
+		})
+	}
+	return err
+}
+
+func says(err error, words ...string) bool {
+	return err != nil && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(err.Error(), w) })
+}
+
 // TestDamage changes every byte of files in turn: rows or an error come out,
 // and no text of a panic.
 func TestDamage(t *testing.T) {
-	for _, name := range []string{"bytes-duckdb", "bytes-polars", "types-duckdb"} {
+	for _, name := range []string{"bytes-polars", "types-duckdb"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".parquet"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range data {
-			for _, flip := range []byte{0x01, 0x55, 0x80} {
-				bad := bytes.Clone(data)
-				bad[i] ^= flip
-				f, err := Open(bytes.NewReader(bad), int64(len(bad)))
-				if err == nil {
-					_, err = f.Each(func(r parquet.Row) (bool, error) {
-						_, err := f.Map(r)
-						return err == nil, err
-					})
-				}
-				if err != nil && (strings.Contains(err.Error(), "runtime error") || strings.Contains(err.Error(), "reflect")) {
-					t.Errorf("%s: byte %d: %v", name, i, err)
-				}
+			bad := bytes.Clone(data)
+			bad[i] ^= 0x55
+			if err := drain(bad); says(err, "runtime error", "reflect") {
+				t.Errorf("%s: byte %d: %v", name, i, err)
 			}
 		}
 	}
+}
+
+// FuzzFile: whatever the bytes are, rows or an error come out.
+func FuzzFile(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.parquet")
+	if err != nil || len(files) == 0 {
+		f.Fatal(err, "no files")
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := drain(data); says(err, "runtime error", "reflect") {
+			t.Error(err)
+		}
+	})
 }
 
 // TestGuard: whatever a panic holds, its text stays inside.

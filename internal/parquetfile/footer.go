@@ -20,7 +20,7 @@ const (
 	MaxFooter = 16 << 20 // bytes of the footer, and of one page header
 
 	maxPage       = 512 << 20 // bytes of a page, compressed or not
-	maxPageValues = 16 << 20
+	maxPageValues = 4 << 20
 	maxGroupRows  = 1 << 31
 )
 

@@ -78,6 +78,9 @@ func leavesOf(meta *format.FileMetaData) ([]leaf, error) {
 			switch {
 			case e.Type.Valid:
 				at++
+				if err := checkDecimal(e); err != nil {
+					return fmt.Errorf("footer: column %q: %w", name, err)
+				}
 				l := leaf{name: name, kind: kindOf(e)}
 				if len(path) == 0 {
 					l.top = e.Name
@@ -102,6 +105,23 @@ func leavesOf(meta *format.FileMetaData) ([]leaf, error) {
 		return nil, fmt.Errorf("footer: %d columns of the schema belong nowhere", len(elems)-at)
 	}
 	return leaves, nil
+}
+
+// maxDigits of a decimal are more than any writer has. The library computes
+// with as many as the schema says, be it a billion.
+const maxDigits = 100
+
+func checkDecimal(e *format.SchemaElement) error {
+	digits := [][2]int32{{e.Precision.V, e.Scale.V}}
+	if d, ok := e.LogicalType.Value.(*format.DecimalType); ok {
+		digits = append(digits, [2]int32{d.Precision, d.Scale})
+	}
+	for _, d := range digits {
+		if d[1] < 0 || d[0] < d[1] || d[0] > maxDigits {
+			return fmt.Errorf("a decimal of %d digits, %d of them behind the point", d[0], d[1])
+		}
+	}
+	return nil
 }
 
 func kindOf(e *format.SchemaElement) leafKind {
