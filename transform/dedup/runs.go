@@ -26,7 +26,6 @@ type tally struct {
 type run struct {
 	mem    []uint64
 	file   *os.File
-	gone   bool  // its name, from the file system
 	offset int64 // in file, in bytes
 	n      int   // entries
 }
