@@ -226,6 +226,9 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 			return st.turnDown(h.one, class, "changing_verb")
 		}
 	}
+	if class != "duration" && n > 12 && st.has(ordinalOf(old), oneFewer(n)) {
+		return st.turnDown(h.one, class, "enumerated") // twenty-nine passed by, and then the thirtieth
+	}
 	if why := st.looseNumber(old, ms); why != "" {
 		return st.turnDown(h.one, class, why)
 	}
@@ -505,6 +508,14 @@ func ordinalOf(w string) string {
 		return strings.TrimSuffix(w, "y") + "ieth"
 	}
 	return w + "th"
+}
+
+// oneFewer returns the word for all but one of n, "" when there is no plain one.
+func oneFewer(n int) string {
+	if n%10 == 0 && n <= 100 {
+		return numberName(n-10) + "-nine"
+	}
+	return numberName(n - 1)
 }
 
 // elapsed reports a long time that the story speaks of as one that is known:

@@ -78,6 +78,8 @@ func TestRules(t *testing.T) {
 		{"a gift", "\"Here is an iron chest,\" said the boy.\n##\nThe thief opened the iron chest.", "material chest: iron [0] [1]", ""},
 		{"what the trade makes", "There was a cooper in the town, and nobody made tighter casks. The cooper was poor.\n##\nAt last the cooper went to court.", "", "role"},
 		{"weighed", "\"Here are twelve pounds of feathers to pick,\" said the king. The girl wept.\n##\nThe twelve pounds were soon picked. It was night.", "count pounds: twelve [0] [2]", ""},
+		{"all but one", "There were thirty candles in the box.\n##\nThe thirty candles had burned down. She put twenty-nine aside.", "", "count"},
+		{"all of a great many", "There were thirty candles in the box.\n##\nThe thirty candles had burned down. She put them aside.", "count candles: thirty [0] [1]", ""},
 		{"what may come off", "On his coat were nine buttons.\n##\nThe nine buttons shone.", "", "count"},
 		{"place", "They came to a hut. In the hut it was still.\n##\nShe went back to the hut. In the hut it was dark.", "place hut: hut [0 1] [2 3]", ""},
 		{"object", "He found a sword in the grass. The sword was heavy.\n##\nHe laid the sword down.", "object sword: sword [0 1] [2]", ""},
