@@ -61,6 +61,8 @@ type chain struct {
 	votes   []string // files of people's votes
 	closers []func() error
 	partial bool
+
+	sound map[string]bool // steps whose output was seen to be as they wrote it
 }
 
 // corpusIn is a corpus of the recipe with where it lies.
@@ -72,7 +74,7 @@ type corpusIn struct {
 
 // open resolves the recipe and takes the workspace.
 func (f chainFlags) open(e *env) (*chain, error) {
-	c := &chain{env: e, flags: f, workers: f.Workers}
+	c := &chain{env: e, flags: f, workers: f.Workers, sound: map[string]bool{}}
 	var err error
 	if c.memory, err = f.memory(); err != nil {
 		return nil, err
@@ -87,7 +89,10 @@ func (f chainFlags) open(e *env) (*chain, error) {
 	if c.engine != engineRules {
 		c.recipe.Make.Engine = engineModel
 	}
-	for _, r := range c.recipe.Corpora {
+	for i, r := range c.recipe.Corpora {
+		if slices.ContainsFunc(c.recipe.Corpora[:i], func(o schemas.CorpusRecipe) bool { return o.Name == r.Name }) {
+			return nil, usagef("recipe: corpora: %s stands there twice", r.Name)
+		}
 		corpus, ok := all.Find(r.Name)
 		if !ok {
 			return nil, usagef("recipe: corpora: no corpus is called %q (known: %s)", r.Name, strings.Join(all.Names(), ", "))
@@ -146,6 +151,16 @@ func fresh(work string, m schemas.StepManifest) error {
 	return nil
 }
 
+// untouched refuses an output that is not as its step wrote it: a change, of a
+// story's terms say, would be released as if the recipe gave it.
+func untouched(dir string, m schemas.StepManifest) error {
+	if why := pipeline.Changed(dir, m); why != "" {
+		return withHint(exitInput, "run `retcon "+m.Step+"` again, or `retcon build`, which runs all that is not up to date",
+			fmt.Errorf("%s: %s", dir, why))
+	}
+	return nil
+}
+
 // inputOf names a step's records as an input of the next. Stories of which not
 // one is left are an error: a release of nothing would look like one.
 func (c *chain) inputOf(dir string) ([]schemas.NamedHash, error) {
@@ -158,6 +173,12 @@ func (c *chain) inputOf(dir string) ([]schemas.NamedHash, error) {
 	}
 	if err := fresh(c.ws.Dir(), m); err != nil {
 		return nil, err
+	}
+	if !c.sound[dir] {
+		if err := untouched(c.ws.Step(dir), m); err != nil {
+			return nil, err
+		}
+		c.sound[dir] = true
 	}
 	if m.Out == 0 && (dir == ingestDir || dir == dedupDir) {
 		return nil, withHint(exitInput, "each is in "+filepath.Join(c.ws.Step(dir), pipeline.DroppedFile)+" with its reason; give other stories with --corpus, or compare with less",
@@ -185,6 +206,7 @@ func (c *chain) step(dir string, fp pipeline.Fingerprint, run func(ctx context.C
 	if err != nil {
 		return m, false, err
 	}
+	c.sound[dir] = true // or will be
 	if current {
 		c.log.Info(fp.Step+" is up to date", "records", m.Out, "dropped", m.Dropped)
 		return m, false, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/retcon-bench/retcon/datasets"
 	"github.com/retcon-bench/retcon/datasets/arrowio"
+	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/pipeline"
 	"github.com/retcon-bench/retcon/schemas"
 	"github.com/retcon-bench/retcon/splits"
@@ -341,7 +342,8 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 	for _, dir := range dirs {
 		s, err := pipeline.ReadManifest(c.ws.Step(dir))
 		if err != nil {
-			return m, err
+			return m, withHint(exitUsage, "a release tells of every step: run `retcon build`, which makes again what is missing",
+				&fetch.Error{Op: "open workspace", Name: c.ws.Dir(), Kind: fetch.Input, Err: err})
 		}
 		if s.State != schemas.StateComplete {
 			m.State = s.State

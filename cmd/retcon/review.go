@@ -53,7 +53,7 @@ func (f reviewFlags) panel(e *env) (*reviewer, []schemas.Draft, error) {
 			&fetch.Error{Op: "open workspace", Name: f.Work, Kind: fetch.Input, Err: err})
 	}
 	if m, err := pipeline.ReadManifest(filepath.Join(f.Work, makeDir)); err == nil { // else reading drafts tells
-		if err := fresh(f.Work, m); err != nil {
+		if err := cmp.Or(fresh(f.Work, m), untouched(filepath.Join(f.Work, makeDir), m)); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -102,21 +102,28 @@ func (w *Workspace) Current(name string, want Fingerprint) (m schemas.StepManife
 	case m.State != schemas.StateComplete:
 		return m, false, "partial", nil
 	}
+	why = Changed(w.Step(name), m)
+	return m, why == "", why, nil
+}
+
+// Changed names a file in a step's folder that is not as the step wrote it, by
+// its manifest; it is empty where there is none.
+func Changed(dir string, m schemas.StepManifest) (why string) {
 	for _, f := range m.Outputs {
-		info, err := os.Stat(filepath.Join(w.Step(name), filepath.FromSlash(f.Path)))
+		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Path)))
 		if err != nil || info.Size() != f.Bytes {
-			return m, false, f.Path + " is missing or has another size", nil
+			return f.Path + " is missing or has another size"
 		}
 	}
 	// Sizes first, as they cost nothing; but a byte that a disk or a hand changed
 	// shows in the hash alone, and would be released as if the recipe gave it.
 	for _, f := range m.Outputs {
-		sum, _, err := fetch.HashFile(filepath.Join(w.Step(name), filepath.FromSlash(f.Path)))
+		sum, _, err := fetch.HashFile(filepath.Join(dir, filepath.FromSlash(f.Path)))
 		if err != nil || sum != f.SHA256 {
-			return m, false, f.Path + " is not what the step wrote", nil
+			return f.Path + " is not what the step wrote"
 		}
 	}
-	return m, true, "", nil
+	return ""
 }
 
 // Output is a step's folder in the making. Nothing of it shows until Publish.
