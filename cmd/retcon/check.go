@@ -275,6 +275,7 @@ func (r *checkRun) all(files []string) error {
 			return err
 		}
 		tick()
+		r.back.addRow(j.from.source, j.from.written)
 		for _, b := range j.bounds {
 			r.bounds[b.Stage] += b.Calls
 		}
@@ -292,6 +293,8 @@ func (r *checkRun) all(files []string) error {
 		if err := r.printBounds(); err != nil {
 			return err
 		}
+	} else {
+		r.back.asked(r.env, r.engine)
 	}
 	if err := r.settle(r.env, filepath.Join(r.Work, batch.RequestsFile), r.pending, r.Partial || r.engine == engineStored); err != nil {
 		return err
@@ -381,7 +384,6 @@ func (r *checkRun) begin() (err error) {
 func (r *checkRun) take(j judged) error {
 	rep := j.Report
 	r.tally.count(rep)
-	r.back.addRow(j.from.source, j.from.written)
 	if r.out != nil {
 		if err := r.out.Record(rep.StoryID, rep); err != nil {
 			return err

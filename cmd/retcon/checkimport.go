@@ -76,6 +76,7 @@ files:
 				return inputError(row.where, fmt.Errorf("story %s for the second time", j.from.ID))
 			}
 			seen[j.from.ID] = true
+			run.back.addRow(j.from.source, j.from.written)
 			if err := run.take(j); err != nil {
 				return err
 			}

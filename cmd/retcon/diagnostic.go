@@ -146,6 +146,7 @@ func (cmd *diagnosticCmd) Run(e *env) error {
 		back.warn(e, "left out: no release may carry these texts, so no diagnostic set outside of a workspace does")
 	default:
 		back.warn(e, "no release may carry some of these texts: the set is for this machine only")
+		back.asked(e, cmd.Engine)
 	}
 	slices.SortFunc(lots, func(x, y string) int {
 		return cmp.Or(cmp.Compare(diagnostic.Lot(cmd.Seed, x), diagnostic.Lot(cmd.Seed, y)), strings.Compare(x, y))

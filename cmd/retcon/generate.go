@@ -274,11 +274,12 @@ func (cmd *generateCmd) ask(e *env, p generatePlan) error {
 			return usagef("%w", err)
 		}
 	}
-	back := keptBack{}
+	back, texts := keptBack{}, keptBack{}
 	questions := func(yield func(question, error) bool) {
 		for it, err := range items {
 			if err == nil {
 				back.addRow(it.Source, true)
+				texts.addRow(it.Source, it.Text == "")
 			}
 			for i := range cmd.Model {
 				if !yield(question{it, i}, err) || err != nil {
@@ -331,6 +332,7 @@ func (cmd *generateCmd) ask(e *env, p generatePlan) error {
 	}
 	return cmd.write(e, &m, rows, func() error {
 		back.warn(e, "no release may carry what is made of some of these sources: the table is for this machine only")
+		texts.asked(e, cmd.Engine)
 		if err := a.settle(e, filepath.Join(cmd.workDir(), batch.RequestsFile), pending, cmd.Partial); err != nil {
 			return err
 		}

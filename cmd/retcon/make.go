@@ -105,6 +105,7 @@ func (c *chain) make() (schemas.StepManifest, bool, error) {
 			m.In++
 		}
 		back.warn(c.env, "no release may carry the text of some stories: what is made of them stays in the workspace")
+		back.asked(c.env, c.engine)
 		cfg.Survey = survey
 		steps := flawed.Steps(cfg)
 		env := transform.Env{Seed: c.recipe.Seed, Model: c.asker.Client, Log: c.log}

@@ -136,16 +136,18 @@ func (c *chain) prompts() (schemas.StepManifest, bool, error) {
 		fp.Templates = append(fp.Templates, schemas.NamedHash{Name: t.Name, SHA256: t.Hash})
 	}
 	return c.step(promptsDir, fp, func(ctx context.Context, out *pipeline.Output, m *schemas.StepManifest) error {
-		pool, back := rewrite.NewPool(r, c.recipe.Seed), keptBack{}
+		pool, back, texts := rewrite.NewPool(r, c.recipe.Seed), keptBack{}, keptBack{}
 		for s, err := range c.stories(dedupDir) {
 			if err != nil {
 				return err
 			}
 			pool.Add(s)
 			back.addDerived(s.Source)
+			texts.add(s.Source)
 			m.In++
 		}
 		back.warn(c.env, "no release may carry what is made of some sources: prompts of them stay in the workspace")
+		texts.asked(c.env, c.engine)
 		sp, err := newSpool(c.ws.Dir())
 		if err != nil {
 			return err

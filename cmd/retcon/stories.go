@@ -320,6 +320,9 @@ func (cmd *detectCmd) study(e *env) error {
 		back.warn(e, "the pairs quote texts that no release may carry: score them on this machine only")
 		return cmd.writePairs(e, sequence(all))
 	}
+	if cmd.Model != "" {
+		back.asked(e, cmd.Engine)
+	}
 	judged, err := cmd.judge(e, sequence(all), len(all))
 	if err != nil {
 		return err

@@ -73,3 +73,11 @@ func (k keptBack) warn(e *env, what string) {
 		e.log.Warn(what, "texts", k.String())
 	}
 }
+
+// asked says that whoever runs the model is given these texts. Some terms forbid
+// giving them to anybody, and only the owner of the agreement can tell.
+func (k keptBack) asked(e *env, engine string) {
+	if engine == engineOpenAI || engine == engineBatch {
+		k.warn(e, "the model is asked about texts that no release may carry: see that their terms let whoever runs it have them")
+	}
+}
