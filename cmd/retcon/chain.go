@@ -89,10 +89,7 @@ func (f chainFlags) open(e *env) (*chain, error) {
 	if c.engine != engineRules {
 		c.recipe.Make.Engine = engineModel
 	}
-	for i, r := range c.recipe.Corpora {
-		if slices.ContainsFunc(c.recipe.Corpora[:i], func(o schemas.CorpusRecipe) bool { return o.Name == r.Name }) {
-			return nil, usagef("recipe: corpora: %s stands there twice", r.Name)
-		}
+	for _, r := range c.recipe.Corpora {
 		corpus, ok := all.Find(r.Name)
 		if !ok {
 			return nil, usagef("recipe: corpora: no corpus is called %q (known: %s)", r.Name, strings.Join(all.Names(), ", "))

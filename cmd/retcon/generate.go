@@ -779,6 +779,7 @@ func importFile(path, column string, im generate.Import) iter.Seq2[imported, err
 					err = fmt.Errorf("no column %q; the columns are %s", story, strings.Join(row.names, ", "))
 				} else if _, _, err = row.text(story); err == nil {
 					g, err = im.Row(row.get)
+					g.Source = sourceOf(row)
 				}
 			}
 			if err != nil && fetch.KindOf(err) == 0 {

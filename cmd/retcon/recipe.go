@@ -73,6 +73,9 @@ func (f chainFlags) resolve() (schemas.Recipe, error) {
 		if !ok {
 			return r, usagef("%s: corpora: no corpus is called %q (known: %s)", name, c.Name, strings.Join(all.Names(), ", "))
 		}
+		if slices.ContainsFunc(r.Corpora[:i], func(o schemas.CorpusRecipe) bool { return o.Name == c.Name }) {
+			return r, usagef("%s: corpora: %s stands there twice", name, c.Name)
+		}
 		if c.Settings, err = overlay(corpus.Defaults, c.Settings); err != nil {
 			return r, usagef("%s: corpora: %s: settings: %w", name, c.Name, err)
 		}
@@ -176,35 +179,42 @@ func parseRecipe(name string, data []byte) (schemas.Recipe, error) {
 const maxRecipe = 1 << 20
 
 // plainYAML refuses what a recipe never needs: aliases, by which a few lines
-// can stand for more than any memory holds.
+// can stand for more than any memory holds, and numbers that are none, which JSON
+// does not have.
 func plainYAML(data []byte) error {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return errors.New(yaml.FormatError(err, false, true))
 	}
-	var found aliases
+	var found unplain
 	for _, doc := range file.Docs {
 		if doc.Body != nil {
 			ast.Walk(&found, doc.Body)
 		}
 	}
-	if found.at != nil {
-		return fmt.Errorf("line %d: a recipe takes no YAML aliases; write the value out", found.at.GetToken().Position.Line)
+	if found.at == nil {
+		return nil
 	}
-	return nil
+	line := found.at.GetToken().Position.Line
+	switch found.at.Type() {
+	case ast.NanType, ast.InfinityType:
+		return fmt.Errorf("line %d: %s is no number that a recipe takes", line, found.at)
+	}
+	return fmt.Errorf("line %d: a recipe takes no YAML aliases; write the value out", line)
 }
 
-type aliases struct{ at ast.Node }
+type unplain struct{ at ast.Node }
 
-// Visit stops at the first alias.
-func (a *aliases) Visit(n ast.Node) ast.Visitor {
-	if n.Type() == ast.AliasType || n.Type() == ast.MergeKeyType {
-		if a.at == nil {
-			a.at = n
+// Visit keeps the first alias, or number that is none.
+func (u *unplain) Visit(n ast.Node) ast.Visitor {
+	switch n.Type() {
+	case ast.AliasType, ast.MergeKeyType, ast.NanType, ast.InfinityType:
+		if u.at == nil {
+			u.at = n
 		}
 		return nil
 	}
-	return a
+	return u
 }
 
 // overlay lays settings over defaults; a key the defaults do not have is an
