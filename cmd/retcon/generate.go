@@ -540,8 +540,9 @@ func inputFile(path string, patterns ...string) (string, error) {
 		if err != nil || len(found) == 0 {
 			continue
 		}
-		if m, err := pipeline.ReadManifest(filepath.Dir(found[0])); err == nil { // a step's of a workspace
-			if err := fresh(path, m); err != nil {
+		step := filepath.Dir(found[0])
+		if m, err := pipeline.ReadManifest(step); err == nil { // of a workspace, else it names no step before it
+			if err := fresh(filepath.Dir(step), m); err != nil {
 				return "", err
 			}
 		}
