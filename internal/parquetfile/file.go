@@ -33,6 +33,7 @@ type File struct {
 	Description string
 
 	leaves []leaf
+	root   *node
 }
 
 // Open opens a file of size bytes, which must stay open as long as it is used.
@@ -46,6 +47,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	if f.leaves, err = leavesOf(meta); err != nil {
 		return nil, err
 	}
+	f.root = treeOf(meta.Schema)
 	if err := checkPages(r, meta, end); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,14 @@ func TestFilesOfOthers(t *testing.T) {
 		{"bytes-polars", `{"id":"a","text":"café"}: row 2: column text: invalid UTF-8 in a column of bytes: write it as text, or leave it out`},
 		{"bytes-duckdb", `{"id":"a","text":"café"}: row 2: column text: invalid UTF-8 in a column of bytes: write it as text, or leave it out`},
 		{"bytes-in-list-pyarrow", `{"id":"a","l":["ok"]}: row 2: column l.list.element: invalid UTF-8 in a column of bytes: write it as text, or leave it out`},
+		{"zero-pyarrow", ``},
+		{"none-rows-pandas", ``},
+		{"groups-pyarrow", `{"example_id":"a","label":"error"}{"example_id":"b","label":"consistent"}`},
+		{"maps-pyarrow", `{"list":{"a":["x",null],"b":[],"c":null},"lists":[{"a":1}],"map":{"a":{"1":"x"}},"struct":{"a":{"n":[[1],[]],"w":["x"]}}}` +
+			`{"list":null,"lists":[null,{}],"map":{},"struct":{"b":null}}` + `{"list":{},"lists":[],"map":null,"struct":null}`},
+		{"key-twice-pyarrow", `{"m":{"a":1}}: row 2: column m: key "a" stands twice in a map, or is null`},
+		{"numbers-pyarrow", `{"dec":-1.25,"half":-1.5,"ids":["30313233-3435-3637-3839-616263646566"],"small":5.9604645e-8,"u32":4294967295,"u64":18446744073709551615}`},
+		{"int96-pyarrow", `{"t":-1}{"t":86400000000001}`},
 		{"types-duckdb", `{"e":"y","id":"f81d4fae-7dec-11d0-a765-00a0c91e6bf6","j":{"a":1},"l":[1,2],"m":{"a":1},"n":1.5,"s":{"x":1},"x":null}`},
 	} {
 		path := filepath.Join("testdata", c.file+".parquet")
@@ -264,6 +272,56 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestOldLists reads lists as older writers have them: the element itself
+// repeats, whether it is a value or a group.
+func TestOldLists(t *testing.T) {
+	list := func(inner parquet.Node) parquet.Node {
+		return parquet.Optional(oldList{parquet.Group{"array": parquet.Repeated(inner)}})
+	}
+	schema := parquet.NewSchema("old", parquet.Group{
+		"groups": list(parquet.Group{"x": parquet.Optional(parquet.String())}),
+		"values": list(parquet.String()),
+	})
+	var buf bytes.Buffer
+	w := parquet.NewWriter(&buf, schema)
+	value := func(column, rep, def int, text string) parquet.Value {
+		if text == "" {
+			return parquet.NullValue().Level(rep, def, column)
+		}
+		return parquet.ByteArrayValue([]byte(text)).Level(rep, def, column)
+	}
+	_, err := w.WriteRows([]parquet.Row{
+		{value(0, 0, 3, "a"), value(0, 1, 2, ""), value(1, 0, 2, "b"), value(1, 1, 2, "c")},
+		{value(0, 0, 1, ""), value(1, 0, 0, "")},
+	})
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for m, err := range rows(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Write(js)
+	}
+	if want := `{"groups":[{"x":"a"},{"x":null}],"values":["b","c"]}{"groups":[],"values":null}`; got.String() != want {
+		t.Errorf("got  %s\nwant %s", got.String(), want)
+	}
+}
+
+// oldList is said to be a list, whatever its form.
+type oldList struct{ parquet.Group }
+
+func (oldList) Type() parquet.Type { return parquet.List(parquet.String()).Type() }
+
 // TestMaps: the values of a map are plain too, however deep.
 func TestMaps(t *testing.T) {
 	type said struct {
@@ -290,7 +348,7 @@ func TestMaps(t *testing.T) {
 			t.Fatal(err)
 		}
 		js, err := json.Marshal(m)
-		want := `{"said":{"a":{"by":"Zoë","words":{"list":[{"element":"b"},{"element":"c"}]}},"d":{"by":null,"words":{"list":[]}}},"text":{"en":"Once"}}`
+		want := `{"said":{"a":{"by":"Zoë","words":["b","c"]},"d":{"by":null,"words":[]}},"text":{"en":"Once"}}`
 		if err != nil || string(js) != want {
 			t.Errorf("%s, %v, want %s", js, err, want)
 		}

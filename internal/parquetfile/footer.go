@@ -150,6 +150,9 @@ func checkPages(r io.ReaderAt, meta *format.FileMetaData, end int64) error {
 		if group.NumRows < 0 || group.NumRows > maxGroupRows {
 			return fmt.Errorf("footer: row group %d claims %d rows", g, group.NumRows)
 		}
+		if group.NumRows == 0 {
+			continue // nobody reads it, and what writers say of its columns points nowhere
+		}
 		for c := range group.Columns {
 			m := &group.Columns[c].MetaData
 			if unread(m.Codec) {

@@ -16,7 +16,6 @@ import (
 type leaf struct {
 	name string // path, with dots
 	kind leafKind
-	top  string // the column's name where it is no part of another
 }
 
 type leafKind uint8
@@ -25,7 +24,6 @@ const (
 	otherKind leafKind = iota // numbers, truth values, times, decimals
 	textKind                  // said to be UTF-8
 	bytesKind                 // of bytes that the file says nothing of
-	uuidKind
 )
 
 const maxDepth = 32
@@ -81,11 +79,7 @@ func leavesOf(meta *format.FileMetaData) ([]leaf, error) {
 				if err := checkDecimal(e); err != nil {
 					return fmt.Errorf("footer: column %q: %w", name, err)
 				}
-				l := leaf{name: name, kind: kindOf(e)}
-				if len(path) == 0 {
-					l.top = e.Name
-				}
-				leaves = append(leaves, l)
+				leaves = append(leaves, leaf{name, kindOf(e)})
 			case e.NumChildren.V <= 0:
 				return unusable("column %q is a group without fields", name)
 			case len(here) > maxDepth:
@@ -131,8 +125,6 @@ func kindOf(e *format.SchemaElement) leafKind {
 	switch e.LogicalType.Value.(type) {
 	case *format.StringType, *format.EnumType, *format.JsonType:
 		return textKind
-	case *format.UUIDType:
-		return uuidKind
 	case nil:
 	default:
 		return otherKind

@@ -34,3 +34,29 @@ duckdb.sql(r"""copy (select * from (values ('a', 'caf\xC3\xA9'::blob), ('b', 'ca
 
 duckdb.sql("""copy (select 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6'::uuid id, 1.5::decimal(30,2) n, [1, 2] l,
     map{'a': 1} m, {'x': 1} s, '{"a": 1}'::json j, 'y'::enum('x', 'y') e, null x) to 'types-duckdb.parquet'""")
+
+# A table of no rows, and groups of none: what pyarrow says of their columns points nowhere.
+rows = pa.table({"example_id": ["a", "b"], "label": ["error", "consistent"]})
+arrow("zero", rows.slice(0, 0))
+with pq.ParquetWriter("groups-pyarrow.parquet", rows.schema, store_schema=False) as w:
+    for part in rows.slice(0, 0), rows.slice(0, 1), rows.slice(0, 0), rows.slice(1, 1):
+        w.write_table(part)
+
+words = pa.list_(pa.string())
+arrow("maps", pa.table({
+    "list": pa.array([[("a", ["x", None]), ("b", []), ("c", None)], None, []], pa.map_(pa.string(), words)),
+    "map": pa.array([[("a", [(1, "x")])], [], None], pa.map_(pa.string(), pa.map_(pa.int32(), pa.string()))),
+    "struct": pa.array([[("a", {"w": ["x"], "n": [[1], []]})], [("b", None)], None],
+                       pa.map_(pa.string(), pa.struct([("w", words), ("n", pa.list_(pa.list_(pa.int32())))]))),
+    "lists": pa.array([[[("a", 1)]], [None, []], []], pa.list_(pa.map_(pa.string(), pa.int64()))),
+}))
+arrow("key-twice", pa.table({"m": pa.array([[("a", 1)], [("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))}))
+ids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0123456789abcdef"], pa.binary(16)))
+arrow("numbers", pa.table({
+    "u64": pa.array([2**64 - 1], pa.uint64()), "u32": pa.array([2**32 - 1], pa.uint32()), "half": pa.array([-1.5], pa.float16()),
+    "small": pa.array([2**-24], pa.float16()), "ids": pa.ListArray.from_arrays([0, 1], ids),
+    "dec": pa.array([-1.25], pa.float64()).cast(pa.decimal128(20, 2)),
+}))
+pq.write_table(pa.table({"t": pa.array([-1, 86_400_000_000_001], pa.timestamp("ns"))}), "int96-pyarrow.parquet",
+               use_deprecated_int96_timestamps=True, store_schema=False)
+pd.DataFrame({"example_id": ["a"], "label": ["error"], "error_lines": [["x"]]}).iloc[:0].to_parquet("none-rows-pandas.parquet")
