@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/internal/parquetfile"
@@ -130,6 +131,9 @@ type flatColumn struct {
 	itemAt int // from which it has an element
 	max    int // of a value
 	nested bool
+	scale  int  // digits behind the point of a decimal that is stored as a whole number
+	signed bool // of whole numbers
+	other  bool // times, and what else is stored as numbers or bytes but is neither number nor text
 }
 
 // openFlat opens a file that another program may have written.
@@ -186,10 +190,28 @@ func (t *flatTable) columns() error {
 				return fmt.Errorf("column %s is not to be found", c.name)
 			}
 			c.leaf, c.kind = leaf.ColumnIndex, node.Type().Kind()
+			c.scale, c.signed, c.other = meaning(node.Type())
 		}
 		t.cols = append(t.cols, c)
 	}
 	return nil
+}
+
+// meaning is what a column's logical type makes of what is stored.
+func meaning(t parquet.Type) (scale int, signed, other bool) {
+	logical := t.LogicalType()
+	if logical == nil {
+		return 0, true, false
+	}
+	switch l := logical.Value.(type) {
+	case nil, *format.StringType, *format.EnumType, *format.JsonType:
+		return 0, true, false
+	case *format.DecimalType:
+		return int(l.Scale), true, t.Kind() == parquet.ByteArray
+	case *format.IntType:
+		return 0, l.IsSigned, false
+	}
+	return 0, true, true
 }
 
 func (t *flatTable) has(name string) bool {
@@ -416,7 +438,7 @@ func (c *cursor) int(dst *int) error {
 // whole takes a number that is whole: tools that know no null turn columns of
 // integers into floats.
 func (c *cursor) whole(v parquet.Value) (int, error) {
-	f := number(v)
+	f := c.number(v)
 	if f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 		return 0, bad("%s is %v, not a whole number", c.name, f)
 	}
@@ -428,7 +450,7 @@ func (c *cursor) float(dst **float64) error {
 	if err != nil || v.IsNull() {
 		return err
 	}
-	f := number(v)
+	f := c.number(v)
 	switch {
 	case math.IsNaN(f): // what tools without null write for it
 	case math.IsInf(f, 0):
@@ -439,23 +461,44 @@ func (c *cursor) float(dst **float64) error {
 	return nil
 }
 
-func number(v parquet.Value) float64 {
-	switch v.Kind() {
-	case parquet.Int32:
-		return float64(v.Int32())
-	case parquet.Int64:
-		return float64(v.Int64())
-	case parquet.Float:
-		return float64(v.Float())
+func (c flatColumn) number(v parquet.Value) float64 {
+	var f float64
+	switch kind := v.Kind(); {
+	case kind == parquet.Int32 && c.signed:
+		f = float64(v.Int32())
+	case kind == parquet.Int32:
+		f = float64(v.Uint32())
+	case kind == parquet.Int64 && c.signed:
+		f = float64(v.Int64())
+	case kind == parquet.Int64:
+		f = float64(v.Uint64())
+	case kind == parquet.Float:
+		f = float64(v.Float())
+	default:
+		f = v.Double()
 	}
-	return v.Double()
+	if c.scale > 0 {
+		f /= math.Pow10(c.scale)
+	}
+	return f
 }
 
-func (c flatColumn) isText() bool { return !c.nested && c.kind == parquet.ByteArray }
+// exact is a number as JSON has it, with all the digits of a whole one.
+func (c flatColumn) exact(v parquet.Value) any {
+	if v.Kind() == parquet.Int64 && c.scale == 0 {
+		if c.signed {
+			return v.Int64()
+		}
+		return v.Uint64()
+	}
+	return c.number(v)
+}
+
+func (c flatColumn) isText() bool { return !c.nested && !c.other && c.kind == parquet.ByteArray }
 func (c flatColumn) isNumber() bool {
 	switch c.kind {
 	case parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
-		return !c.nested
+		return !c.nested && !c.other
 	}
 	return false
 }
@@ -575,6 +618,9 @@ func (c *cursor) skip() error {
 func (t *flatTable) each(cols []flatColumn, f func(n int, cs []*cursor) (bool, error)) error {
 	n := 0
 	for _, group := range t.pf.RowGroups() {
+		if group.NumRows() == 0 {
+			continue
+		}
 		cs, err := cursors(group, cols)
 		for _, c := range cs {
 			defer c.close()
@@ -601,6 +647,9 @@ func (t *flatTable) each(cols []flatColumn, f func(n int, cs []*cursor) (bool, e
 
 // allNull reports whether a column has no value at all.
 func (t *flatTable) allNull(c flatColumn) bool {
+	if t.pf.NumRows() == 0 {
+		return true
+	}
 	if c.nested {
 		return false
 	}
@@ -612,12 +661,24 @@ func (t *flatTable) allNull(c flatColumn) bool {
 	return err == nil && null
 }
 
+// lineColumns are those that completions and the published form are read from:
+// what such a column holds must not be passed over.
+var lineColumns = map[string]bool{
+	"example_id": true, "text_hash": true, "release": true, "digest": true, "model": true, "prompt": true, "sample": true,
+	"completion": true, "text": true, "finish_reason": true, "prompt_tokens": true, "completion_tokens": true, "reasoning_tokens": true,
+	"cont_error": true, "cont_error_expl": true, "cont_error_lines": true, "contradicted_lines": true, "story": true,
+}
+
 // lines yields the rows of another format as its JSON lines are read.
 func (t *flatTable) lines(o scoring.ReadOptions, yield func(schemas.Prediction, error) bool) error {
 	var cols []flatColumn
 	for _, c := range t.cols {
-		if !ignored(c.name) && !c.list && (c.isText() || c.isNumber() || c.kind == parquet.Boolean && !c.nested) {
+		switch {
+		case ignored(c.name):
+		case !c.list && (c.isText() || c.isNumber() || c.kind == parquet.Boolean && !c.nested):
 			cols = append(cols, c)
+		case lineColumns[c.name] && !t.allNull(c):
+			return fmt.Errorf("column %s holds lists, objects or times: write it as text, a list as its lines", c.name)
 		}
 	}
 	pr, pw := io.Pipe()
@@ -640,8 +701,8 @@ func (t *flatTable) lines(o scoring.ReadOptions, yield func(schemas.Prediction, 
 						record[c.name] = text
 					case v.Kind() == parquet.Boolean:
 						record[c.name] = v.Boolean()
-					case !math.IsNaN(number(v)):
-						record[c.name] = number(v)
+					case !math.IsNaN(c.number(v)):
+						record[c.name] = c.exact(v)
 					}
 					return nil
 				}); err != nil {

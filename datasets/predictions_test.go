@@ -180,6 +180,58 @@ func TestReadForeignPredictions(t *testing.T) {
 	}
 }
 
+// TestStoredNumbers: what a column means counts, not how it is stored. DuckDB
+// writes 0.93 as the decimal 93, and a list of 1.0 so.
+func TestStoredNumbers(t *testing.T) {
+	type row struct {
+		ID         string  `parquet:"example_id"`
+		Label      string  `parquet:"label"`
+		Confidence int32   `parquet:"confidence,decimal(2:3)"`
+		Sample     int64   `parquet:"sample,decimal(1:18)"`
+		Sentences  []int32 `parquet:"error_sentences,list" parquet-element:",decimal(1:2)"`
+		Tokens     uint32  `parquet:"prompt_tokens"`
+	}
+	got, bad, err := collectPreds(ReadPredictions(writeRows(t, []row{{"a", "error", 93, 20, []int32{10, 120}, 1 << 30}, {"b", "error", 0, 25, nil, 0}, {"c", "error", 0, 0, nil, 1<<32 - 1}}),
+		scoring.ReadOptions{Name: "p"}))
+	want := []schemas.Prediction{{ExampleID: "a", Label: "error", Confidence: ptr(0.93), Sample: 2, ErrorSentences: []int{1, 12}, PromptTokens: 1 << 30}}
+	if err != nil || !cmp.Equal(got, want) || len(bad) != 2 || bad[0] != "p:2: sample is 2.5, not a whole number" || bad[1] != "p:3: 4294967295 is no number of tokens, as c has it" {
+		t.Errorf("%s\n%q %v", cmp.Diff(want, got), bad, err)
+	}
+	type published struct {
+		ID    int64  `parquet:"example_id"`
+		Error int32  `parquet:"cont_error,decimal(1:2)"`
+		Lines string `parquet:"cont_error_lines"`
+	}
+	got, bad, err = collectPreds(ReadPredictions(writeRows(t, []published{{1<<53 + 1, 10, "<li>x</li>"}}), scoring.ReadOptions{}))
+	if err != nil || bad != nil || len(got) != 1 || got[0].ExampleID != "9007199254740993" || got[0].Label != schemas.LabelError {
+		t.Errorf("published: %+v %q %v", got, bad, err)
+	}
+
+	type at struct {
+		ID         string `parquet:"example_id"`
+		Label      string `parquet:"label"`
+		Confidence int64  `parquet:"confidence,timestamp(millisecond)"`
+	}
+	type lists struct {
+		ID    string   `parquet:"example_id"`
+		Error int32    `parquet:"cont_error"`
+		Lines []string `parquet:"cont_error_lines,list"`
+	}
+	for want, path := range map[string]string{
+		"column confidence does not hold numbers":                      writeRows(t, []at{{"a", "error", 1}}),
+		"column cont_error_lines holds lists, objects or times: write": writeRows(t, []lists{{"a", 1, []string{"x"}}}),
+		"no predictions in it":                                         "../internal/parquetfile/testdata/none-rows-pandas.parquet", // of a list that pandas knows nothing of
+	} {
+		if _, _, err := collectPreds(ReadPredictions(path, scoring.ReadOptions{})); err == nil || !strings.Contains(err.Error(), path+": "+want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	got, bad, err = collectPreds(ReadPredictions("../internal/parquetfile/testdata/groups-pyarrow.parquet", scoring.ReadOptions{}))
+	if err != nil || bad != nil || len(got) != 2 || got[0].ExampleID != "a" || got[1].ExampleID != "b" {
+		t.Errorf("row groups of no rows: %+v %q %v", got, bad, err)
+	}
+}
+
 func TestBadPredictionTables(t *testing.T) {
 	type base struct {
 		ID    string  `parquet:"example_id"`
