@@ -41,8 +41,10 @@ func (st *Story) atBest(f *Flip, act2 int) (after int, words string, ok bool) {
 		}
 		if at >= 0 {
 			words := st.fill(t, f)
-			if next := st.wordsIn(at + 1); len(next) > 0 && next[0].w == "now" {
-				words = upperFirst(strings.TrimPrefix(words, "Now ")) // not twice in a row
+			for i := at; i <= at+1; i++ {
+				if w := st.wordsIn(i); len(w) > 0 && w[0].w == "now" {
+					words = upperFirst(strings.TrimPrefix(words, "Now ")) // not twice in a row
+				}
 			}
 			return at, words, true
 		}
@@ -269,12 +271,8 @@ func (st *Story) fill(t string, f *Flip) string {
 	if less == 1 {
 		gone, unit = "was", lexicon().heads[unit].one
 	}
-	him := "him"
-	if f.gender == "f" {
-		him = "her"
-	}
 	return strings.NewReplacer("{old}", old, "{new}", now, "{a new}", aNew, "{value}", f.Old, "{other}", f.New, "{a other}", aOther,
-		"{was}", was, "{one}", one, "{its}", its, "{him}", him, "{less}", numberName(less), "{gone}", gone, "{unit}", unit).Replace(t) + "."
+		"{was}", was, "{one}", one, "{its}", its, "{less}", numberName(less), "{gone}", gone, "{unit}", unit).Replace(t) + "."
 }
 
 // lasting returns a colour or material that every first mention gives the noun:

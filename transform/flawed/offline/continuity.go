@@ -132,7 +132,16 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 			}
 		}
 	}
-	if n := len(f.Supports(act2)); before == 1 && n == 1 && (f.Class == "species" || f.Class == "role" || f.Class == "object") {
+	n := len(f.Supports(act2))
+	switch {
+	case n == 1 && f.Class == "object":
+		return false // the sack may have fallen into a basket
+	case n == 1 && f.Class == "species" && st.company(f, act2):
+		return false // the bear may be one more of the beasts
+	case n == 1 && f.Class == "role" && gap > 2:
+		return false // a priest may sit there beside the lawyer
+	}
+	if before == 1 && n == 1 && (f.Class == "species" || f.Class == "role" || f.Class == "object") {
 		// One mention here and one there: a second one could be meant, unless
 		// they stand side by side.
 		if f.Class == "object" || gap > 1 && !(gap <= 2 && st.speaks(st.tokenAt(b.Start))) {
@@ -393,6 +402,23 @@ func (st *Story) crowd(f *Flip, act2 int) bool {
 		}
 	}
 	return n >= 3
+}
+
+// company reports a beast that act 1 names among others: a snail, an otter and a
+// wolf.
+func (st *Story) company(f *Flip, act2 int) bool {
+	for _, i := range f.Evidence(act2) {
+		others := map[string]bool{}
+		for _, t := range st.wordsIn(i) {
+			if x, ok := lexicon().byNoun[strings.TrimSuffix(t.w, "'s")]; ok && x.class == "species" && x.one != f.Old {
+				others[x.one] = true
+			}
+		}
+		if len(others) >= 2 {
+			return true
+		}
+	}
+	return false
 }
 
 // scattered reports a thing that the story loses sight of for long between two

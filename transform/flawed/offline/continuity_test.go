@@ -33,7 +33,7 @@ func TestPrecision(t *testing.T) {
 		{"a tree after years", "Before the door grew a beech. The beech was tall.\n##\nMany years after the beech fell.", "species", "beech", false},
 		{"a boat after years", "He had a boat. The boat was good.\n##\nMany years after they sat by the boat.", "object", "boat", false},
 		{"skill is no boat", "He had learned to steer a boat. The boat was good.\n##\nHe sat by the boat.", "object", "boat", false},
-		{"in a thing that holds", "He found a basket. The basket was heavy.\n##\nHe looked in the basket.", "object", "basket", true},
+		{"in a thing that holds", "He found a basket. The basket was heavy.\n##\nHe looked in the basket. The basket was empty.", "object", "basket", true},
 		{"on a thing", "He found a chest. The chest was heavy.\n##\nHe sat on the chest.", "object", "chest", false},
 		{"spelt in two ways", "He found a millstone. The millstone was big. A mill-stone is heavy.\n##\nHe went to the millstone.", "object", "millstone", false},
 
@@ -41,7 +41,7 @@ func TestPrecision(t *testing.T) {
 		{"one to whom somebody speaks", "He met a fox in the lane.\n##\nThe bird spoke to the fox. The fox was still.", "species", "fox", false},
 		{"a beast last heard of in talk", "He met a fox in the lane. The fox bowed.\n" + strings.Repeat("They talked of this. ", 14) + "\"Call the fox,\" she said. It rained.\n##\nThen the fox laughed.", "species", "fox", false},
 		{"what else he may carry", "He had a staff. The staff was long.\n##\nThe well was deep. The sun shone. It was noon. Then he laid his staff down.", "object", "staff", false},
-		{"what has a mark of its own", "He had a horn spoon. The horn spoon was long.\n##\nThe well was deep. The sun shone. It was noon. Then he laid the horn spoon down.", "object", "spoon", true},
+		{"what has a mark of its own", "He had a horn spoon. The horn spoon was long.\n##\nThe well was deep. The sun shone. It was noon. Then he laid the horn spoon down. The horn spoon shone.", "object", "spoon", true},
 		{"a friend may be the soldier", "There was a scholar. The scholar was old, and he had a friend.\n##\nThen the scholar laughed.", "role", "scholar", false},
 		{"a gown she was told of", "\"Put on your green gown,\" said he. \"Your green gown is in the box.\"\n##\nShe put on her green gown.", "colour", "green", false},
 		{"a dress taken off, and one put on", "She wore a white dress. They tore off the white dress.\n##\nShe put on the white dress.", "colour", "white", false},
@@ -58,6 +58,8 @@ func TestPrecision(t *testing.T) {
 		{"who has two names", "There was a boy called Ralf, or Raffy. Ralf was cold, and he went. There came Ralf with him.\n##\nThen Ralf went on his way. He was glad, and so was Ralf.", "name", "Ralf", false},
 		{"a family name", "There was a boy called Ralf. Mr. Ralf was cold, and he went. There came Ralf with him.\n##\nThen Ralf went on his way. He was glad, and so was Ralf.", "name", "Ralf", false},
 
+		{"one of many beasts", "There came a snail, an otter and a fox. The fox bowed.\n##\nThen the fox laughed.", "species", "fox", false},
+		{"one who sits there too", "There was a lawyer. The lawyer was old.\n##\nThey talked. They ate. Then the lawyer laughed.", "role", "lawyer", false},
 		{"another woman", "There was a witch in the town. The witch was old.\n##\nThen the witch laughed.", "role", "witch", false},
 		{"another relative", "She had an aunt. Her aunt was old.\n##\nThen her aunt laughed.", "role", "aunt", false},
 		{"a trade", "There was a cobbler in the town. The cobbler was poor.\n##\nThen the cobbler laughed.", "role", "cobbler", true},
@@ -66,7 +68,7 @@ func TestPrecision(t *testing.T) {
 		{"a second mule", "He had a white mule. It was good.\n##\nOne day the white mule fell.", "colour", "white", false},
 		{"the same mule", "He had a white mule. It was good.\n##\nThen the white mule fell.", "colour", "white", true},
 		{"a cap keeps its colour", "A farmer wore a green cap. He liked the green cap.\n##\nOne day he put on the green cap.", "colour", "green", true},
-		{"stated later", "\"Bring me a sword,\" he said. He got the sword. The sword was heavy.\n##\nHe laid the sword down.", "object", "sword", true},
+		{"stated later", "\"Bring me a sword,\" he said. He got the sword. The sword was heavy.\n##\nHe laid the sword down. The sword shone.", "object", "sword", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st, act2 := read(t, c.text)

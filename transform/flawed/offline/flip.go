@@ -117,7 +117,7 @@ func (st *Story) unfit(f *Flip, act2 int) string {
 	if n > most {
 		return "many_supports"
 	}
-	if gap := st.silence(f, act2); f.Class == "name" && n == 1 && gap > 6 || f.Class == "count" && gap > 20 {
+	if gap := st.silence(f, act2); f.Class == "name" && n == 1 && gap > 6 || (f.Class == "count" || f.Class == "kin_count") && gap > 20 {
 		return "far_off" // it may be somebody else; nobody remembers how many there were
 	}
 	narrated := false

@@ -365,18 +365,21 @@ func (st *Story) shuffledPeople(in []Person, old string) []Person {
 // plainName reports a name of given.tsv.
 func plainName(low, gender string) bool { return lexicon().given[low] == gender }
 
-// sameWorld reports that a new name may stand in the tale of an old one. Of an
-// old one that is not in given.tsv nothing is known: it gets one of the west.
+// sameWorld reports that a new name may stand in the tale of an old one: one of
+// its own world, or one at home in all the west where the old one's is of the
+// north or of nobody knows where.
 func sameWorld(to, old string) bool {
 	world := lexicon().world
 	switch w := world[to]; {
 	case w == "" || w == world[old]:
 		return true
-	case world[old] == "":
-		return w == "-" || w == "romance"
+	case w == "-":
+		return northern[world[old]]
 	}
 	return false
 }
+
+var northern = map[string]bool{"": true, "nordic": true, "german": true, "british": true}
 
 // eastern reports a tale of the east, by what only such tales speak of.
 func (st *Story) eastern() bool {
@@ -387,15 +390,20 @@ func (st *Story) eastern() bool {
 			}
 		}
 	}
-	for _, w := range []string{"china", "chinese", "japan", "japanese", "india", "raja", "rajah", "rani", "allah", "buddha", "tao", "taoist"} {
-		if len(st.at[w]) > 0 {
+	for w, at := range st.at {
+		if easternNames[w] || st.toks[at[0]].upper && slices.ContainsFunc(easternPlaces, func(end string) bool { return len(w) > len(end)+2 && strings.HasSuffix(w, end) }) {
 			return true
 		}
 	}
 	return false
 }
 
-var easternWords = strings.Fields("mandarin mandarins rajah raja ranee rani maharaja brahman brahmin brahmans pagoda yamen caliph vizier vizir dervish fakir samurai daimyo mikado geisha kimono bamboo lotus rupees jade rickshaw turban tael taels sutra bonze paddy palanquin")
+var easternWords = strings.Fields("mandarin mandarins rajah raja ranee rani maharaja brahman brahmin brahmans pagoda yamen caliph vizier vizir dervish fakir samurai daimyo mikado geisha kimono bamboo lotus rupees jade rickshaw turban tael taels sutra bonze paddy palanquin elephants howdah sandal-wood sandalwood")
+
+var (
+	easternNames  = set("china chinese japan japanese india raja rajah rani allah buddha tao taoist siva shiva vishnu indra yaksha rakshasa ganges benares himalaya himavat")
+	easternPlaces = strings.Fields("vati pura nagar abad varman datta putra yang")
+)
 
 func otherGender(low, gender string) bool {
 	g := lexicon().given[low]

@@ -226,6 +226,9 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 			return st.turnDown(h.one, class, "changing_verb")
 		}
 	}
+	if class == "duration" && st.reckoned(h, old, ms) {
+		return st.turnDown(h.one, class, "reckoned")
+	}
 	if class != "duration" && n > 12 && st.has(ordinalOf(old), oneFewer(n)) {
 		return st.turnDown(h.one, class, "enumerated") // twenty-nine passed by, and then the thirtieth
 	}
@@ -264,8 +267,8 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 	}
 	for i, m := range ms {
 		c := st.change(m.num, to)
-		c.vague = st.asked(m.num) || class != "duration" && !st.stated(m.num, m.np) // "if you serve me seven years" states the term
-		if m.np.det == "a" {                                                        // a hundred: ninety
+		c.vague = st.asked(m.num) || class == "duration" && st.law(m.num) || class != "duration" && !st.stated(m.num, m.np) // "if you serve me seven years" states the term
+		if m.np.det == "a" {                                                                                                // a hundred: ninety
 			a := st.toks[m.np.dtok]
 			c.Start, c.New = a.start, matchCase(st.Text[a.start:a.end], to)
 		}
@@ -509,6 +512,44 @@ func ordinalOf(w string) string {
 	}
 	return w + "th"
 }
+
+// reckoned reports a time that the story reckons with elsewhere: fourteen times
+// fifty-two, in the sixth week.
+func (st *Story) reckoned(h head, old string, ms []countMention) bool {
+	mentioned := func(t int) bool {
+		return slices.ContainsFunc(ms, func(m countMention) bool { return m.num == t })
+	}
+	for _, t := range st.at[old] {
+		if !mentioned(t) && (numberWords[old] > 12 || st.nextIs(t, "times")) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(st.at[h.one], func(t int) bool { return t > 0 && (ordinals[st.toks[t-1].w] || st.toks[t-1].w == "first") })
+}
+
+// law reports a time that somebody states for all: a fairy may be made an owl
+// for a hundred years.
+func (st *Story) law(t int) bool {
+	from, _ := st.clause(t)
+	for k := from; k+2 < t; k++ {
+		if w := st.toks[k].w; (w == "a" || w == "an" || w == "every" || w == "any") && (k == from || leadsClause[st.toks[k-1].w]) {
+			for j := k + 2; j < t && j < k+5; j++ {
+				if modal[st.toks[j].w] {
+					return true
+				}
+			}
+		}
+		if w := st.toks[k].w; w == "whoever" || w == "whosoever" || w == "anyone" || w == "anybody" {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	leadsClause = set("that and but if for because")
+	modal       = set("may might must can could shall should will would")
+)
 
 // oneFewer returns the word for all but one of n, "" when there is no plain one.
 func oneFewer(n int) string {

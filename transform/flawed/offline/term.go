@@ -26,7 +26,7 @@ func (st *Story) resetTerm(f *Flip, act2 int) (after int, words string, ok bool)
 	kind, who := "asked", ""
 	if last.Speech {
 		kind = "said"
-		if !st.sentHas(at, coming) || st.sentHas(at, spells) {
+		if !st.sentHas(at, coming) || st.sentHas(at, spells) || !st.between(last) {
 			return 0, "", false
 		}
 		if who, at = st.speaker(at); who == "" {
@@ -41,6 +41,15 @@ func (st *Story) resetTerm(f *Flip, act2 int) (after int, words string, ok bool)
 	}
 	return at, st.fill(strings.Replace(t, "{who}", who, 1), f), true
 }
+
+// between reports a mention of a time that is agreed on by who speaks and who
+// listens: serve me for seven years; not a law that holds for all.
+func (st *Story) between(c Change) bool {
+	t := st.tokenAt(c.Start)
+	return slices.ContainsFunc(st.toks[max(t-10, st.first[c.Sent]):min(t+10, st.first[c.Sent+1])], func(t token) bool { return parties[t.w] })
+}
+
+var parties = set("i me my mine we us our you your yours thou thee thy thine")
 
 // askedFor reports a mention of a time that somebody asks for: he begged for
 // three days.
