@@ -168,7 +168,7 @@ func longStory(words int) schemas.Story {
 	r := rand.New(rand.NewPCG(7, 7))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	var b strings.Builder
-	b.WriteString("In the town of Aldermoor lived a ferryman called Osric, who owned a lantern. It was a red lantern, and it hung from the prow. He had three sons.\n\n")
+	b.WriteString("In the town of Aldermoor lived a ferryman called Osric, who owned a red lantern. The red lantern hung from the prow. He had three sons.\n\n")
 	for day := 1; text.Words(b.String()) < words-60; day++ {
 		fmt.Fprintf(&b, "On the morning of day %d they came by the %s to %s number %d. %s said that the water was %s there, and that nobody should %s before noon. They %s until the bell struck %d, and then they went on.\n\n",
 			day, pick("river", "old road", "causeway", "marsh"), pick("a village", "a mill", "an inn", "a chapel"), day*3,
