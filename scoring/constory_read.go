@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/retcon-bench/retcon/internal/text"
+	"github.com/retcon-bench/retcon/internal/fetch"
 	"github.com/retcon-bench/retcon/schemas"
 )
 
@@ -259,6 +260,9 @@ func OpenCheckCSV(r io.Reader) (*CheckTable, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	if b, err := br.Peek(3); err == nil && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
 		br.Discard(3) //nolint:errcheck // just peeked
+	}
+	if head, _ := br.Peek(1 << 16); fetch.LoneCR(head) {
+		return nil, errors.New("judge's table: its lines end in a CR alone, as those of old Macs: save it as CSV (UTF-8)")
 	}
 	cr := csv.NewReader(br)
 	cr.ReuseRecord = true

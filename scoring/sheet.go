@@ -181,6 +181,9 @@ func yesNo(s string) (bool, error) {
 // have any number of cells. A sheet of tabs is plain or quoted, see
 // [fetch.QuotedTabs]. A broken quote is a [*csv.ParseError].
 func SheetRows(b []byte) (next func() ([]string, error), err error) {
+	if fetch.LoneCR(b) {
+		return nil, errors.New("its lines end in a CR alone, as those of old Macs: save it as CSV (UTF-8)")
+	}
 	r := csv.NewReader(bytes.NewReader(b))
 	r.FieldsPerRecord = -1
 	head, _, _ := bytes.Cut(b, []byte("\n"))
@@ -211,6 +214,19 @@ func SheetRows(b []byte) (next func() ([]string, error), err error) {
 		row, rows = rows[0], rows[1:]
 		return row, nil
 	}, nil
+}
+
+// NoStray refuses a row that says something behind the last of a table's
+// columns: a cell that holds the separator and stands in no quotes has moved
+// those behind it. Spreadsheets, in which notes may stand there, give such notes
+// a column without a name.
+func NoStray(row []string, columns int) error {
+	for _, c := range row[min(columns, len(row)):] {
+		if c = strings.TrimSpace(c); c != "" {
+			return fmt.Errorf("%q stands behind the last column: put a cell that holds a comma, a semicolon or a tab in quotes", c)
+		}
+	}
+	return nil
 }
 
 // readSheet calls f for each row that holds anything. Columns may stand in any
@@ -278,7 +294,9 @@ func readSheet(r io.Reader, name string, ids, needed []string, f func(cell func(
 		if !slices.ContainsFunc(record, func(c string) bool { return strings.TrimSpace(c) != "" }) {
 			continue
 		}
-		if cell(ids[0]) == "" {
+		if err = NoStray(record, len(columns)); err != nil {
+			// its cells may stand in any column
+		} else if cell(ids[0]) == "" {
 			err = fmt.Errorf("no %s", ids[0])
 		} else {
 			err = f(cell)

@@ -97,6 +97,31 @@ func TestClaimSheet(t *testing.T) {
 	}
 }
 
+// TestSheetShapes: a sheet whose lines end in a CR alone has no rows, and a row
+// that is longer than the heading has moved cells; both are said. Columns
+// without a name, and lines that Windows ended twice, are read.
+func TestSheetShapes(t *testing.T) {
+	head := "example_id,text_hash,has_error,error_lines,contradicted_lines"
+	for _, c := range []struct{ in, want string }{
+		{head + "\ra,h,yes,x,y\rb,h,no,,\r", "s.csv: its lines end in a CR alone"},
+		{"\"example_id\",\"text_hash\",\"has_error\",\"error\nlines\"\r\"a\"", "s.csv: its lines end in a CR alone"},
+		{strings.ReplaceAll(head, ",", "\t") + "\ra\th\tyes\tx\ty\r", "s.csv: its lines end in a CR alone"},
+		{head + "\na,h,yes,He ran, and fell.,y\nb,h,no,,,,\n", `s.csv:2: "y" stands behind the last column`},
+		{head + ",,\na,h,yes,x,y,a note,\n", ""},
+		{head + "\r\r\na,h,yes,x,y\r\r\n", ""},
+		{head + "\na,h,yes,\"x\rz\",y\n", ""},
+	} {
+		got, err := ReadHumanSheet(strings.NewReader(c.in), "s.csv", "ann")
+		if c.want == "" {
+			if err != nil || len(got) != 1 || got[0].ExampleID != "a" {
+				t.Errorf("%q: %+v, %v", c.in, got, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.in, err, c.want)
+		}
+	}
+}
+
 // FuzzSheets: no sheet breaks the readers, and what they take is a record that
 // the scorer takes.
 func FuzzSheets(f *testing.F) {

@@ -25,6 +25,9 @@ import (
 // others are errors too, also if Ragged allows them elsewhere. If the first
 // row is broken the sequence ends: without it no row has a meaning.
 //
+// A file whose lines end in a CR alone would be one long header: it ends with
+// [ErrFormat].
+//
 // With Plain there are no quotes to break. Files of tabs are of either kind,
 // see [TSV].
 func CSV(r io.Reader, opt RowOptions) iter.Seq2[Row, error] {
@@ -55,6 +58,10 @@ func (c *csvReader) plain(yield func(Row, error) bool) {
 		}
 		n++
 		row.N = n
+		if n == 1 && LoneCR(row.Data) {
+			yield(Row{}, c.fatal(row.Line, errLoneCR))
+			return false
+		}
 		if e := AsRowError(err); e != nil {
 			if e.N = n; n == 1 {
 				yield(Row{}, &Error{"read", at(c.name, row.Line, 0), Input, fmt.Errorf("row 1, which gives the rows their columns: %w", e.Err)})
@@ -67,6 +74,27 @@ func (c *csvReader) plain(yield func(Row, error) bool) {
 		}
 		return yield(row, err)
 	})
+}
+
+var errLoneCR = fmt.Errorf("%w: its lines end in a CR alone, as those of old Macs; save it with LF or CRLF (as CSV UTF-8)", ErrFormat)
+
+// LoneCR reports whether the first line of a table, which may have line breaks
+// in quotes, ends in CR without LF.
+func LoneCR(b []byte) bool {
+	quoted := false
+	for i, c := range b {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '\n':
+			return false
+		case c == '\r':
+			rest := bytes.TrimLeft(b[i:], "\r")
+			return len(rest) > 0 && rest[0] != '\n'
+		}
+	}
+	return false
 }
 
 type csvReader struct {
@@ -127,6 +155,10 @@ func (c *csvReader) rows(yield func(Row, error) bool) {
 		endLine := c.line
 		if next > 0 {
 			c.take(next)
+		}
+		if n == 1 && LoneCR(data) {
+			yield(Row{}, c.fatal(row.Line, errLoneCR))
+			return
 		}
 		var err error
 		switch {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -64,7 +65,10 @@ func check(v schemas.Vote) error {
 	case v.Seconds < 0 || math.IsNaN(v.Seconds) || math.IsInf(v.Seconds, 0):
 		return fmt.Errorf("seconds: %v", v.Seconds)
 	}
-	for _, s := range v.Sentences {
+	for i, s := range v.Sentences {
+		if slices.ContainsFunc(v.Sentences[:i], func(o schemas.SentenceVote) bool { return o.Set == s.Set && o.Sentence == s.Sentence }) {
+			return fmt.Errorf("sentences: %s %d is marked twice", s.Set, s.Sentence)
+		}
 		if s.Set != setError && s.Set != setContradicted || s.Sentence < 0 {
 			return fmt.Errorf("sentences: %q %d: want error or contradicted, and a sentence's number", s.Set, s.Sentence)
 		}
@@ -144,6 +148,9 @@ func readCSV(data []byte) ([]schemas.Vote, error) {
 		}
 		if strings.TrimSpace(strings.Join(row, "")) == "" || cell("annotator") == "" && cell("valid") == "" {
 			continue // a question that nobody answered
+		}
+		if err := scoring.NoStray(row, len(rows[0])); err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+2, err)
 		}
 		v, err := rawVote{
 			example: cell("example_id"), hash: cell("text_hash"), annotator: cell("annotator"), valid: cell("valid"), sentences: cell("sentences"),

@@ -178,6 +178,10 @@ func TestReadVotesRefuses(t *testing.T) {
 		{`[{"id":5,"data":{"example_id":"rc-1"},"annotations":[{"result":[{"from_name":"valid","value":{"choices":["Valid"]}}]}]}]`, "no annotator"},
 		{`[{"id":5,"example_id":"rc-1"}]`, "export as JSON"},
 		{`[{"id":5,`, "unexpected end"},
+		{"example_id,annotator,valid\rrc-1,a,yes\rrc-2,a,no\r", "lines end in a CR alone"},
+		{"example_id\tannotator\tvalid\rrc-1\ta\tyes\r", "lines end in a CR alone"},
+		{"example_id,annotator,valid,reason,seconds\nrc-1,a,yes,short, but clear,3\n", `row 2: "3" stands behind the last column`},
+		{"example_id,annotator,valid,sentences\nrc-1,a,yes,error 1: yes; error 1: no\n", "row 2: sentences: error 1 is marked twice"},
 	} {
 		_, _, err := ReadVotes("v.file", strings.NewReader(c.in))
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "v.file") {
