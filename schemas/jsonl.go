@@ -48,7 +48,7 @@ func ParseLine(line []byte, v any) error {
 	if dec.More() {
 		return errors.New("more than one value on the line")
 	}
-	return KeysOnce(line)
+	return keysOnceFor(line, v)
 }
 
 // ParseForeign reads a JSON text of somebody else's into v: fields that v does
@@ -61,7 +61,7 @@ func ParseForeign(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return JSONFault(err)
 	}
-	return KeysOnce(data)
+	return keysOnceFor(data, v)
 }
 
 // JSONFault says in words of the data what encoding/json says in words of Go:

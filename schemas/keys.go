@@ -4,11 +4,14 @@ package schemas
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // KeysOnce reports an object of a JSON text, however deep it lies, that has a
@@ -20,8 +23,69 @@ import (
 // before the fault is looked at.
 func KeysOnce(data []byte) error {
 	s := keyScanner{b: data}
-	s.value(0)
+	s.value(0, nil)
 	return s.err
+}
+
+// keysOnceFor is KeysOnce for what is decoded into v. encoding/json does not
+// tell capital letters from small ones in the names of a struct's fields: of
+// "label" and "Label" it takes the last.
+func keysOnceFor(data []byte, v any) error {
+	s := keyScanner{b: data}
+	s.value(0, reflect.TypeOf(v))
+	return s.err
+}
+
+// fields are the names that a struct has in JSON, with their types.
+type fields map[string]reflect.Type
+
+var (
+	fieldsOf    sync.Map // of [fields] by reflect.Type
+	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+)
+
+// insideOf is what an object or a list decoded into typ holds: the fields of a
+// struct, the elements of a map or a list, neither where nothing is known.
+func insideOf(typ reflect.Type) (f fields, elem reflect.Type) {
+	for typ != nil && typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	if typ == nil || reflect.PointerTo(typ).Implements(unmarshaler) {
+		return nil, nil
+	}
+	switch typ.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Array:
+		return nil, typ.Elem()
+	case reflect.Struct:
+	default:
+		return nil, nil
+	}
+	if f, ok := fieldsOf.Load(typ); ok {
+		return f.(fields), nil
+	}
+	f = fields{}
+	for _, sf := range reflect.VisibleFields(typ) {
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if !sf.IsExported() || sf.Tag.Get("json") == "-" || sf.Anonymous && name == "" {
+			continue
+		}
+		f[cmp.Or(name, sf.Name)] = sf.Type
+	}
+	fieldsOf.Store(typ, f)
+	return f, nil
+}
+
+// named is the field that a key is decoded into, else the key.
+func (f fields) named(key []byte) ([]byte, reflect.Type) {
+	if typ, ok := f[string(key)]; ok {
+		return key, typ
+	}
+	for name, typ := range f {
+		if strings.EqualFold(name, string(key)) {
+			return []byte(name), typ
+		}
+	}
+	return key, nil
 }
 
 // keyScanner walks a JSON text without decoding it.
@@ -45,23 +109,24 @@ const maxKeyDepth = 10_000
 const manyKeys = 24
 
 // value passes over one value, and reports false at a fault of the text.
-func (s *keyScanner) value(depth int) bool {
+func (s *keyScanner) value(depth int, typ reflect.Type) bool {
 	switch c := s.next(); {
 	case depth > maxKeyDepth:
 		return false
 	case c == '"':
 		return s.str() != nil
 	case c == '{':
-		return s.object(depth)
+		return s.object(depth, typ)
 	case c == '[':
 		s.at++
 		if s.next() == ']' {
 			s.at++
 			return true
 		}
+		_, elem := insideOf(typ)
 		for i := 0; ; i++ {
 			s.path = append(s.path, step{n: i})
-			if !s.value(depth + 1) {
+			if !s.value(depth+1, elem) {
 				return false
 			}
 			s.path = s.path[:len(s.path)-1]
@@ -77,8 +142,9 @@ func (s *keyScanner) value(depth int) bool {
 	return s.at > from
 }
 
-func (s *keyScanner) object(depth int) bool {
+func (s *keyScanner) object(depth int, typ reflect.Type) bool {
 	s.at++
+	known, elem := insideOf(typ)
 	if s.next() == '}' {
 		s.at++
 		return true
@@ -95,6 +161,10 @@ func (s *keyScanner) object(depth int) bool {
 		}
 		s.at++
 		key = characters(key)
+		inside := elem
+		if known != nil {
+			key, inside = known.named(key)
+		}
 		twice := many[string(key)] || slices.ContainsFunc(few, func(k []byte) bool { return bytes.Equal(k, key) })
 		s.path = append(s.path, step{key: key})
 		if twice {
@@ -110,7 +180,7 @@ func (s *keyScanner) object(depth int) bool {
 			}
 			few = few[:0]
 		}
-		if !s.value(depth + 1) {
+		if !s.value(depth+1, inside) {
 			return false
 		}
 		s.path = s.path[:len(s.path)-1]

@@ -50,6 +50,44 @@ func TestKeysOnce(t *testing.T) {
 	}
 }
 
+// TestKeysOnceForFields: a field has one name, however its letters are written;
+// what is no field of the struct has its own.
+func TestKeysOnceForFields(t *testing.T) {
+	type inner struct {
+		Plain int
+		Named int `json:"named_thing"`
+	}
+	type outer struct {
+		inner
+		One   *inner           `json:"one"`
+		List  []inner          `json:"list"`
+		Map   map[string]inner `json:"map"`
+		Any   any              `json:"any"`
+		Raw   json.RawMessage  `json:"raw"`
+		Never int              `json:"-"`
+	}
+	for _, c := range []struct{ in, want string }{
+		{`{"ONE":{"named_thing":1,"PLAIN":2},"List":[{"plain":1},{"Plain":1}],"plain":1}`, ""},
+		{`{"map":{"a":{"plain":1},"A":{"plain":1}},"any":{"a":1,"A":2},"raw":{"a":1,"A":2}}`, ""},
+		{`{"id":1,"ID":2,"never":1,"NEVER":2}`, ""},
+		{`{"one":{},"One":{}}`, `key "one" stands twice`},
+		{`{"plain":1,"Plain":1}`, `key "Plain" stands twice`},
+		{`{"one":{"Named_Thing":1,"named_thing":1}}`, `key "one.named_thing" stands twice`},
+		{`{"LIST":[{},{"plain":1,"PLAIN":1}]}`, `key "list.1.Plain" stands twice`},
+		{`{"map":{"x":{"plain":1,"PLAIN":1}}}`, `key "map.x.Plain" stands twice`},
+		{`{"any":{"a":1,"a":2}}`, `key "any.a" stands twice`},
+		{`{"li\u017ft":[],"list":[]}`, `key "list" stands twice`}, // a long s is an s to encoding/json
+	} {
+		got := ""
+		if err := ParseForeign([]byte(c.in), &outer{}); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
 // FuzzKeysOnce holds the walk to encoding/json's own tokens.
 func FuzzKeysOnce(f *testing.F) {
 	for _, s := range []string{`{"a":1,"a":2}`, `[{"a":[{"b":1}]}, {"\u0062":"\\\"","b":-1e3}]`, `{"x":{"y":{}},"x":true}`} {

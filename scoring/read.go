@@ -14,7 +14,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -95,6 +94,10 @@ func ReadPredictions(r io.Reader, o ReadOptions) iter.Seq2[schemas.Prediction, e
 			yield(schemas.Prediction{}, fmt.Errorf("%s: no predictions in it", cmpName(o.Name)))
 			return
 		}
+		if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+			br.Discard(3) //nolint:errcheck // just peeked
+			head = head[3:]
+		}
 		format := o.Format
 		if format == "" {
 			var err error
@@ -156,6 +159,8 @@ func DetectFormat(head []byte) (Format, error) {
 		return "", errors.New("neither JSON Lines nor a zip: name the format")
 	case has("resps") && has("doc"):
 		return FormatLMEval, nil
+	case has("eval") && has("status") && has("version"): // a log that stands in one line
+		return FormatInspect, nil
 	case has("label") || has("outcome"):
 		return FormatPredictions, nil
 	case has("cont_error"):
@@ -272,14 +277,8 @@ func fill(p *schemas.Prediction, o ReadOptions) {
 func readLines(br *bufio.Reader, o ReadOptions, read func([]byte) ([]schemas.Prediction, error), yield yieldFunc) {
 	fatal := eachLine(br, o, func(n int, line []byte, err error) bool {
 		var ps []schemas.Prediction
-		if err == nil && !utf8.Valid(line) {
-			err = schemas.ErrInvalidUTF8 // which encoding/json would replace
-		}
 		if err == nil {
 			ps, err = read(line)
-		}
-		if err == nil {
-			err = schemas.KeysOnce(line)
 		}
 		for i := range ps {
 			err = cmp.Or(err, CheckPrediction(&ps[i]))
@@ -334,7 +333,7 @@ func completionLine(line []byte) ([]schemas.Prediction, error) {
 		CompletionTokens int     `json:"completion_tokens"`
 		ReasoningTokens  int     `json:"reasoning_tokens"`
 	}
-	if err := json.Unmarshal(line, &c); err != nil {
+	if err := schemas.ParseForeign(line, &c); err != nil {
 		return nil, err
 	}
 	if c.ExampleID == "" {
@@ -368,7 +367,7 @@ func publishedLine(line []byte) ([]schemas.Prediction, error) {
 		TextHash          string          `json:"text_hash"`
 		Story             *string         `json:"story"`
 	}
-	if err := json.Unmarshal(line, &c); err != nil {
+	if err := schemas.ParseForeign(line, &c); err != nil {
 		return nil, err
 	}
 	if c.ExampleID == "" {
@@ -408,7 +407,7 @@ func lmEvalReader() func([]byte) ([]schemas.Prediction, error) {
 			Resps  json.RawMessage `json:"resps"`
 			Filter string          `json:"filter"`
 		}
-		if err := json.Unmarshal(line, &s); err != nil {
+		if err := schemas.ParseForeign(line, &s); err != nil {
 			return nil, err
 		}
 		if s.Doc.ExampleID == "" {
@@ -506,6 +505,18 @@ func (s *inspectSample) prediction(ev inspectEval) (schemas.Prediction, error) {
 	return p, nil
 }
 
+// inspectPrediction reads one sample.
+func inspectPrediction(raw []byte, ev inspectEval) (p schemas.Prediction, err error) {
+	var s inspectSample
+	if err = schemas.ParseForeign(raw, &s); err == nil {
+		p, err = s.prediction(ev)
+	}
+	if err == nil {
+		err = CheckPrediction(&p)
+	}
+	return p, err
+}
+
 // contentText joins the text parts of a message; reasoning parts are none.
 func contentText(raw json.RawMessage) string {
 	var s string
@@ -552,26 +563,23 @@ func readInspectJSON(r io.Reader, o ReadOptions, yield yieldFunc) {
 				return
 			}
 		case "samples":
+			if found {
+				fail(errors.New(`key "samples" stands twice`))
+				return
+			}
 			found = true
 			if t, err := dec.Token(); err != nil || t != json.Delim('[') {
 				fail(errors.New("samples is no list: was the log written without samples?"))
 				return
 			}
 			for n := 1; dec.More(); n++ {
-				var s inspectSample
-				err := dec.Decode(&s)
-				var wrongType *json.UnmarshalTypeError
-				if err != nil && !errors.As(err, &wrongType) {
+				var raw json.RawMessage
+				if err := dec.Decode(&raw); err != nil {
 					// Past a syntax error nothing can be read.
 					fail(fmt.Errorf("sample %d: %w", n, err))
 					return
 				}
-				var p schemas.Prediction
-				if err != nil {
-					err = schemas.JSONFault(err)
-				} else if p, err = s.prediction(ev); err == nil {
-					err = CheckPrediction(&p)
-				}
+				p, err := inspectPrediction(raw, ev)
 				o.at(n)
 				if err != nil {
 					p = schemas.Prediction{}
@@ -597,6 +605,8 @@ func readInspectJSON(r io.Reader, o ReadOptions, yield yieldFunc) {
 	}
 	if _, err := dec.Token(); err != nil {
 		fail(fmt.Errorf("the log ends early: %w", err))
+	} else if _, err := dec.Token(); err != io.EOF {
+		fail(errors.New("more stands behind the end of the log"))
 	} else if !found {
 		fail(errors.New("the log holds no samples"))
 	}
@@ -625,13 +635,17 @@ func readInspectZip(r io.Reader, o ReadOptions, yield yieldFunc) {
 		return
 	}
 	z.RegisterDecompressor(methodZstd, zstd.ZipDecompressor())
-	decode := func(f *zip.File, v any) error {
+	unpack := func(f *zip.File) ([]byte, error) {
 		rc, err := f.Open()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer rc.Close()
-		return json.NewDecoder(io.LimitReader(rc, maxLine)).Decode(v)
+		b, err := io.ReadAll(io.LimitReader(rc, maxLine+1))
+		if len(b) > maxLine {
+			return nil, fmt.Errorf("longer than %d MiB", maxLine>>20)
+		}
+		return b, err
 	}
 	// header.json is written when a run ends; until then the journal has eval.
 	var header struct {
@@ -651,19 +665,20 @@ func readInspectZip(r io.Reader, o ReadOptions, yield yieldFunc) {
 		fail(errors.New("not an inspect log: header.json or samples/ is missing"))
 		return
 	}
-	if err := decode(start, &header); err != nil {
+	b, err = unpack(start)
+	if err == nil {
+		err = schemas.ParseForeign(b, &header)
+	}
+	if err != nil {
 		fail(fmt.Errorf("%s: %w", start.Name, err))
 		return
 	}
 	slices.SortFunc(samples, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
 	for n, f := range samples {
-		var s inspectSample
 		var p schemas.Prediction
-		err := decode(f, &s)
+		b, err := unpack(f)
 		if err == nil {
-			if p, err = s.prediction(header.Eval); err == nil {
-				err = CheckPrediction(&p)
-			}
+			p, err = inspectPrediction(b, header.Eval)
 		}
 		o.at(n + 1)
 		if err != nil {

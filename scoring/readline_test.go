@@ -70,3 +70,37 @@ func TestKeyTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestReadsOnce: the readers of other tools' files refuse what could be read in
+// two ways, and bytes that are no text, sample by sample.
+func TestReadsOnce(t *testing.T) {
+	log := func(samples string) string {
+		return `{"version":2,"status":"success","eval":{"model":"m","task":"t"},"samples":[` + samples + `]}`
+	}
+	yes := `{"id":"e1","epoch":1,"output":{"completion":"<decision>No continuity error found</decision>"}}`
+	for _, c := range []struct{ in, want string }{
+		{log(yes), "e1"},
+		{"\xef\xbb\xbf" + log(yes), "e1"},
+		{log(`{"id":"e0","id":"e2","epoch":1},` + yes), `p:1: key "id" stands twice; e1`},
+		{log(`{"id":"e0","Id":"e2","epoch":1},` + yes), `p:1: key "id" stands twice; e1`},
+		{log(yes + ",{\"id\":\"caf\xe9\",\"epoch\":1}"), "e1; p:2: record holds invalid UTF-8"},
+		{log(yes) + " x", "e1; p: more stands behind the end of the log"},
+		{strings.TrimSuffix(log(yes), "}") + `,"samples":[` + yes + `]}`, `e1; p: key "samples" stands twice`},
+		{`{"example_id":"e1","label":"error","Label":"consistent"}`, `p:1: key "label" stands twice`},
+		{`{"example_id":"e1","completion":"a","Completion":"b"}`, `p:1: key "completion" stands twice`},
+		{`{"example_id":"e1","cont_error":1,"CONT_ERROR":0}`, `p:1: key "cont_error" stands twice`},
+		{`{"doc_id":0,"doc":{"example_id":"e1","Example_ID":"e2"},"resps":[["a"]]}`, `p:1: key "doc.example_id" stands twice`},
+	} {
+		var got []string
+		for p, err := range ReadPredictions(strings.NewReader(c.in), ReadOptions{Name: "p"}) {
+			if err != nil {
+				got = append(got, err.Error())
+			} else {
+				got = append(got, p.ExampleID)
+			}
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.in, s, c.want)
+		}
+	}
+}
