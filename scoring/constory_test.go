@@ -611,6 +611,7 @@ func TestCheckUTF8(t *testing.T) {
 		{last(ReadCheckJSONL(strings.NewReader(run), none)), ""},
 		{last(ReadCheckJSONL(strings.NewReader(run+strings.Replace(run, "j", "\xff", 1)), none)), "line 2: not UTF-8"},
 		{last(ReadCheckCSV(strings.NewReader(table), CheckCSV{})), ""},
+		{last(ReadCheckCSV(strings.NewReader(strings.ReplaceAll(table, "\n", "\r")), CheckCSV{})), "its lines end in a CR alone, as those of old Macs: save it as CSV (UTF-8)"},
 		{last(ReadCheckCSV(strings.NewReader(table+"2,M\xe4dchen,[]\n"), CheckCSV{})), "line 3, column generated_story: not UTF-8"},
 		{last(ReadCheckCSV(strings.NewReader("\xff\xfe"+table), CheckCSV{})), "header of the judge's table: not UTF-8"},
 		{stories(story), ""},
