@@ -115,6 +115,9 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 	if f.Class == "species" && (f.known && before < 3 || b.Sent-f.lastTold(act2) > f.reach()) {
 		return false // where beasts come unannounced, so may another
 	}
+	if f.Class == "species" && before == 1 && st.presented(st.tokenAt(b.End-1)) {
+		return false // the squirrel which had been given to him is one more gift
+	}
 	if f.Class == "species" && before == 1 && st.governed(st.tokenAt(b.End-1)) {
 		return false // the bird complained to the cat
 	}
@@ -367,6 +370,21 @@ func (st *Story) resumes(t int) bool {
 }
 
 var resuming = set("back again return returned returning left leave leaving still remained stayed same")
+
+// presented reports a being, at token t, that the sentence brings in anew: which
+// had been given to him.
+func (st *Story) presented(t int) bool {
+	k := t + 1
+	for k < len(st.toks) && k <= t+2 && !relatives[st.toks[k].w] {
+		k++
+	}
+	return k+3 < len(st.toks) && relatives[st.toks[k].w] && st.toks[k+1].w == "had" && st.toks[k+2].w == "been" && gifts[st.toks[k+3].w]
+}
+
+var (
+	relatives = set("which that who")
+	gifts     = set("given sent brought bought presented")
+)
 
 // hadBeen reports a noun, at token t, of whom the story tells what was before.
 func (st *Story) hadBeen(t int) bool {

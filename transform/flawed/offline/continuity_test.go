@@ -59,6 +59,7 @@ func TestPrecision(t *testing.T) {
 		{"a family name", "There was a boy called Ralf. Mr. Ralf was cold, and he went. There came Ralf with him.\n##\nThen Ralf went on his way. He was glad, and so was Ralf.", "name", "Ralf", false},
 
 		{"one of many beasts", "There came a snail, an otter and a fox. The fox bowed.\n##\nThen the fox laughed.", "species", "fox", false},
+		{"a gift brought in anew", "He sent ten women and a fox of great beauty.\n##\nThen the fox which had been given to the king laughed. The fox ran.", "species", "fox", false},
 		{"one who sits there too", "There was a lawyer. The lawyer was old.\n##\nThey talked. They ate. Then the lawyer laughed.", "role", "lawyer", false},
 		{"another woman", "There was a witch in the town. The witch was old.\n##\nThen the witch laughed.", "role", "witch", false},
 		{"another relative", "She had an aunt. Her aunt was old.\n##\nThen her aunt laughed.", "role", "aunt", false},
