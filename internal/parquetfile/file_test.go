@@ -47,6 +47,7 @@ func TestFilesOfOthers(t *testing.T) {
 		{"key-twice-pyarrow", `{"m":{"a":1}}: row 2: column m: key "a" stands twice in a map, or is null`},
 		{"numbers-pyarrow", `{"dec":-1.25,"half":-1.5,"ids":["30313233-3435-3637-3839-616263646566"],"small":5.9604645e-8,"u32":4294967295,"u64":18446744073709551615}`},
 		{"int96-pyarrow", `{"t":-1}{"t":86400000000001}`},
+		{"wide-pyarrow", `: row group 0 needs more than 2048 MiB for one page of each column: write smaller pages or row groups`},
 		{"types-duckdb", `{"e":"y","id":"f81d4fae-7dec-11d0-a765-00a0c91e6bf6","j":{"a":1},"l":[1,2],"m":{"a":1},"n":1.5,"s":{"x":1},"x":null}`},
 	} {
 		path := filepath.Join("testdata", c.file+".parquet")
@@ -95,6 +96,21 @@ func TestCompressions(t *testing.T) {
 			t.Errorf("%s: %d rows, %s", codec, n, fault)
 		}
 	}
+}
+
+// TestLongPage: writers that are told to put many rows into a group put them
+// into one page, if there is little to say of them.
+func TestLongPage(t *testing.T) {
+	n := 0
+	for m, err := range rows("testdata/long-page-pyarrow.parquet") {
+		if err != nil || m["b"] != true {
+			t.Fatal(m, err)
+		}
+		if n++; n == 100 {
+			return
+		}
+	}
+	t.Errorf("%d rows", n)
 }
 
 // TestLongStatistics: a page header that holds two long texts is read whole,
@@ -175,6 +191,9 @@ func FuzzFile(f *testing.F) {
 		f.Fatal(err, "no files")
 	}
 	for _, name := range files {
+		if strings.Contains(name, "long-page") { // five million rows
+			continue
+		}
 		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

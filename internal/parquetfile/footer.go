@@ -20,8 +20,14 @@ const (
 	MaxFooter = 16 << 20 // bytes of the footer, and of one page header
 
 	maxPage       = 512 << 20 // bytes of a page, compressed or not
-	maxPageValues = 4 << 20
+	maxPageValues = 8 << 20
 	maxGroupRows  = 1 << 31
+
+	// maxAtOnce bounds what the pages of a row group take that are held at
+	// once, one a column and its dictionary: some kilobytes of pages can stand
+	// for any number of values. valueBytes is what the library takes for each.
+	maxAtOnce  = 2 << 30
+	valueBytes = 10
 )
 
 // Footer reads a file's metadata, after [WalkThrift] has found it sane. end is
@@ -116,7 +122,9 @@ func ReadPageHead(buf []byte, left int64) (PageHead, error) {
 			crc := uint32(f.N)
 			p.CRC = &crc
 		case f.Is(5, 1), f.Is(7, 1), f.Is(8, 1):
-			p.Values = num(f, maxPageValues)
+			if p.Values = num(f, maxPageValues); bad != nil {
+				bad = fmt.Errorf("it claims %d values, a page may have %d: write smaller pages or row groups", f.N, maxPageValues)
+			}
 			p.Dictionary, p.V2 = f.Path[0] == 7, f.Path[0] == 8
 		case f.Is(8, 3):
 			p.Rows = num(f, maxPageValues)
@@ -153,13 +161,18 @@ func checkPages(r io.ReaderAt, meta *format.FileMetaData, end int64) error {
 		if group.NumRows == 0 {
 			continue // nobody reads it, and what writers say of its columns points nowhere
 		}
+		atOnce := int64(0)
 		for c := range group.Columns {
 			m := &group.Columns[c].MetaData
 			if unread(m.Codec) {
 				return unusable("column %q is compressed with %s, which cannot be read here: write the file with zstd, snappy or gzip", strings.Join(m.PathInSchema, "."), m.Codec)
 			}
-			if err := checkChunk(r, m, end, &buf); err != nil {
+			n, err := checkChunk(r, m, end, &buf)
+			if err != nil {
 				return fmt.Errorf("row group %d, column %v: %w", g, m.PathInSchema, err)
+			}
+			if atOnce += n; atOnce > maxAtOnce {
+				return unusable("row group %d needs more than %d MiB for one page of each column: write smaller pages or row groups", g, maxAtOnce>>20)
 			}
 		}
 	}
@@ -178,15 +191,18 @@ func unread(c format.CompressionCodec) bool {
 	return true
 }
 
-func checkChunk(r io.ReaderAt, m *format.ColumnMetaData, end int64, buf *[]byte) error {
+// checkChunk returns what the chunk's largest page and its dictionary take in
+// memory, in bytes.
+func checkChunk(r io.ReaderAt, m *format.ColumnMetaData, end int64, buf *[]byte) (int64, error) {
 	at := m.DataPageOffset
 	if d := m.DictionaryPageOffset; d > 0 {
 		at = min(at, d)
 	}
 	left := m.TotalCompressedSize
 	if at < 4 || left < 0 || at > end || left > end-at {
-		return fmt.Errorf("%d bytes at %d do not lie in the file", left, at)
+		return 0, fmt.Errorf("%d bytes at %d do not lie in the file", left, at)
 	}
+	var page, dictionary int64
 	for left > 0 {
 		// Most headers are of some fifty bytes; those with long texts in their
 		// statistics are not, and nothing says so before they are read.
@@ -194,18 +210,23 @@ func checkChunk(r io.ReaderAt, m *format.ColumnMetaData, end int64, buf *[]byte)
 		for size := min(left, 4<<10); ; size = min(left, 8*size) {
 			*buf = slices.Grow((*buf)[:0], int(size))[:size]
 			if err := ReadFull(r, *buf, at); err != nil {
-				return err
+				return 0, err
 			}
 			var err error
 			if head, err = ReadPageHead(*buf, left); err == nil {
 				break
 			}
 			if size == left || size >= MaxFooter {
-				return fmt.Errorf("page at byte %d: %w", at, err)
+				return 0, fmt.Errorf("page at byte %d: %w", at, err)
 			}
+		}
+		if n := int64(head.Plain) + valueBytes*int64(head.Values); head.Dictionary {
+			dictionary += n
+		} else {
+			page = max(page, n)
 		}
 		n := int64(head.Header + head.Compressed)
 		at, left = at+n, left-n
 	}
-	return nil
+	return page + dictionary, nil
 }

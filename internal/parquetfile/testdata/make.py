@@ -60,3 +60,10 @@ arrow("numbers", pa.table({
 pq.write_table(pa.table({"t": pa.array([-1, 86_400_000_000_001], pa.timestamp("ns"))}), "int96-pyarrow.parquet",
                use_deprecated_int96_timestamps=True, store_schema=False)
 pd.DataFrame({"example_id": ["a"], "label": ["error"], "error_lines": [["x"]]}).iloc[:0].to_parquet("none-rows-pandas.parquet")
+
+# Sixty pages that are held at once, of four million values each.
+many = 4_000_000
+pq.write_table(pa.table({f"c{i}": pa.nulls(many, pa.string()) for i in range(60)}), "wide-pyarrow.parquet", row_group_size=many,
+               max_rows_per_page=many, data_page_size=1 << 30, write_batch_size=many, store_schema=False, write_statistics=False)
+pq.write_table(pa.table({"b": [True] * 5_000_000}), "long-page-pyarrow.parquet", row_group_size=5_000_000, max_rows_per_page=5_000_000,
+               data_page_size=1 << 30, write_batch_size=5_000_000, compression="zstd", store_schema=False)
