@@ -186,12 +186,7 @@ func SheetRows(b []byte) (next func() ([]string, error), err error) {
 	}
 	r := csv.NewReader(bytes.NewReader(b))
 	r.FieldsPerRecord = -1
-	head, _, _ := bytes.Cut(b, []byte("\n"))
-	for _, comma := range []byte{';', '\t'} {
-		if bytes.Count(head, []byte{comma}) > bytes.Count(head, []byte{','}) {
-			r.Comma = rune(comma)
-		}
-	}
+	r.Comma = rune(fetch.Separator(b))
 	if r.Comma != '\t' {
 		return r.Read, nil
 	}

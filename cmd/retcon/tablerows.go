@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -135,7 +136,8 @@ func tableKind(name string) string {
 }
 
 // tableRows reads a CSV, Parquet, JSON Lines or JSON file of rows, as its name
-// says, one row at a time.
+// says, one row at a time. The fields of CSV may be parted by semicolons or tabs
+// ([fetch.Separator]).
 func tableRows(path string) iter.Seq2[tableRow, error] {
 	kind := tableKind(path)
 	if kind == "" {
@@ -184,7 +186,13 @@ func csvRows(file fetch.File, name, kind string) iter.Seq2[tableRow, error] {
 				return
 			}
 			defer f.Close()
-			rows = fetch.CSV(f, fetch.RowOptions{Name: name})
+			head := bufio.NewReaderSize(f, 1<<16)
+			first, _ := head.Peek(1 << 16) // an error comes again
+			if comma := fetch.Separator(first); comma != '\t' {
+				rows = fetch.CSV(head, fetch.RowOptions{Name: name, Comma: comma})
+			} else {
+				rows = fetch.TSV(file.Open, fetch.RowOptions{Name: name})
+			}
 		}
 		var header []string
 		for row, err := range rows {

@@ -78,6 +78,20 @@ func (c *csvReader) plain(yield func(Row, error) bool) {
 
 var errLoneCR = fmt.Errorf("%w: its lines end in a CR alone, as those of old Macs; save it with LF or CRLF (as CSV UTF-8)", ErrFormat)
 
+// Separator is what parts the fields of a table by its first line, of which head
+// holds the beginning: the comma, or a semicolon or a tab that stands there more
+// often. Spreadsheets write semicolons where the comma is the decimal point.
+func Separator(head []byte) byte {
+	line, _, _ := bytes.Cut(head, lf)
+	sep := byte(',')
+	for _, c := range []byte{';', '\t'} {
+		if bytes.Count(line, []byte{c}) > bytes.Count(line, []byte{sep}) {
+			sep = c
+		}
+	}
+	return sep
+}
+
 // LoneCR reports whether the first line of a table, which may have line breaks
 // in quotes, ends in CR without LF.
 func LoneCR(b []byte) bool {
