@@ -267,8 +267,12 @@ func (st *Story) count(h head, ms []countMention) *Flip {
 	}
 	for i, m := range ms {
 		c := st.change(m.num, to)
-		c.vague = st.asked(m.num) || class == "duration" && st.law(m.num) || class != "duration" && !st.stated(m.num, m.np) // "if you serve me seven years" states the term
-		if m.np.det == "a" {                                                                                                // a hundred: ninety
+		if class == "duration" {
+			c.vague = st.asked(m.num) || st.law(m.num) // "if you serve me seven years" states the term
+		} else {
+			c.vague = st.asked(m.num) || !st.stated(m.num, m.np)
+		}
+		if m.np.det == "a" { // a hundred: ninety
 			a := st.toks[m.np.dtok]
 			c.Start, c.New = a.start, matchCase(st.Text[a.start:a.end], to)
 		}
@@ -553,10 +557,13 @@ var (
 
 // oneFewer returns the word for all but one of n, "" when there is no plain one.
 func oneFewer(n int) string {
-	if n%10 == 0 && n <= 100 {
-		return numberName(n-10) + "-nine"
+	if w := numberName(n - 1); w != "" {
+		return w
 	}
-	return numberName(n - 1)
+	if tens := numberName(n - 10); tens != "" {
+		return tens + "-nine"
+	}
+	return ""
 }
 
 // elapsed reports a long time that the story speaks of as one that is known:
