@@ -54,8 +54,8 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		if worn[f.group] && !slices.ContainsFunc(f.Changes[:last+1], func(c Change) bool { return !c.Speech }) {
 			return false // whoever is told to put on the green gown may put on another
 		}
-		if worn[f.group] && before == 1 && b.Sent-a.Sent > closeBy && st.wornAt(a) {
-			return false // an old woman in a grey cloak may have put on another
+		if worn[f.group] && before == 1 && b.Sent-a.Sent > closeBy {
+			return false // who came in a grey cloak may have put on another
 		}
 		if worn[f.group] && st.changesClothes(a.Sent, b.Sent) {
 			return false // they tore off the white dress; she put on the green one
@@ -66,7 +66,7 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 			return before >= 2 || a.poss && b.poss || !st.timeBetween(a.Sent, b.Sent)
 		}
 	case "duration":
-		return !st.newTerm(f)
+		return !st.newTerm(f) && !st.severalTimes(f, b)
 	default:
 		return true // numbers and features have rules of their own
 	}
@@ -243,19 +243,6 @@ var crowdWords = set("others many rest several company")
 // worn are what people change.
 var worn = set("garment cloth footwear")
 
-// wornAt reports that a mention says no more of a garment than that somebody has
-// it on: a host with a blue apron.
-func (st *Story) wornAt(c Change) bool {
-	np := st.phrase(st.tokenAt(c.End - 1))
-	from := st.tokenAt(c.Start)
-	if np.dtok >= 0 {
-		from = np.dtok
-	}
-	return from > 0 && st.toks[from-1].sent == c.Sent && wearing[st.toks[from-1].w]
-}
-
-var wearing = set("in with wearing wore")
-
 // changesClothes reports that something is taken off in sentence a and put on
 // in sentence b.
 func (st *Story) changesClothes(a, b int) bool {
@@ -370,6 +357,22 @@ func (st *Story) resumes(t int) bool {
 }
 
 var resuming = set("back again return returned returning left leave leaving still remained stayed same")
+
+// severalTimes reports a sentence that tells more than one time: the forty years,
+// the thirty and the twenty, of which each is another's.
+func (st *Story) severalTimes(f *Flip, c Change) bool {
+	unit := f.Head[strings.LastIndexByte(f.Head, ' ')+1:]
+	for k := st.first[c.Sent]; k+1 < st.first[c.Sent+1]; k++ {
+		t := st.toks[k]
+		if numberWords[t.w] == 0 || t.w == strings.ToLower(f.Old) || t.start >= c.Start && t.start < c.End {
+			continue
+		}
+		if st.toks[k+1].w == unit || k > 0 && st.toks[k-1].w == "the" {
+			return true
+		}
+	}
+	return false
+}
 
 // presented reports a being, at token t, that the sentence brings in anew: which
 // had been given to him.

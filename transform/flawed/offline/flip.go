@@ -103,7 +103,7 @@ func (st *Story) unfit(f *Flip, act2 int) string {
 			}
 		}
 		need := 1
-		if !first.vague && (f.amount() || !f.plural && (f.Class == "material" || f.Class == "colour") && st.sentHas(first.Sent, handing)) {
+		if !first.vague && (f.Class == "duration" || f.amount() && st.sentHas(first.Sent, handing) && !st.sentHas(first.Sent, promising) || !f.plural && (f.Class == "material" || f.Class == "colour") && st.sentHas(first.Sent, handing)) {
 			need = 0
 		}
 		if told < need {
@@ -147,6 +147,9 @@ func (st *Story) unfit(f *Flip, act2 int) string {
 
 // handing are words of one who gives a thing, or knows where it is.
 var handing = set("here there give gave given take bring my have has is")
+
+// promising are words of one who has not given it yet.
+var promising = set("shall will would should")
 
 // silence returns how many sentences lie between the last mention before byte
 // act2 and the first behind it.
