@@ -26,7 +26,7 @@ func BarsAndLine(title, xName, barName, lineName string, bins []Bin) SVG {
 	for _, b := range bins {
 		maxBar, maxLine = math.Max(maxBar, finite(b.Bar)), math.Max(maxLine, finite(b.Line))
 	}
-	maxBar, maxLine = niceTop(maxBar), niceTop(maxLine)
+	maxBar, maxLine = axisTop(maxBar), axisTop(maxLine)
 	const wide, high = chartWidth - left - right, height - top - bottom
 	y := func(v, most float64) float64 { return height - bottom - high*v/most }
 	for i := 0; i <= 4; i++ {

@@ -76,9 +76,7 @@ func Bars(title string, bars []Bar, top float64) SVG {
 		for _, b := range bars {
 			top = math.Max(top, math.Max(finite(b.Value), finite(b.High)))
 		}
-		if top == 0 {
-			top = 1
-		}
+		top = axisTop(top)
 	}
 	height := 40 + rowHeight*len(bars)
 	c.open(chartWidth, height, title)
@@ -170,7 +168,7 @@ func Scatter(title, xName, yName string, points []Point) SVG {
 	for _, p := range points {
 		maxX, maxY = math.Max(maxX, finite(p.X)), math.Max(maxY, finite(p.Y))
 	}
-	maxX, maxY = niceTop(maxX), niceTop(maxY)
+	maxX, maxY = axisTop(maxX), axisTop(maxY)
 	x := func(v float64) float64 { return left + (chartWidth-left-20)*v/maxX }
 	y := func(v float64) float64 { return height - bottom - (height-bottom-14)*v/maxY }
 	for i := 0; i <= 4; i++ {
@@ -259,6 +257,22 @@ func niceTop(v float64) float64 {
 		}
 	}
 	return 10 * p
+}
+
+// axisTop is the end of an axis that holds v and has four equal steps: 1, 2, 2.5
+// or 5 times a power of ten each. Steps of 2.5 are left out, since what is
+// counted has no halves.
+func axisTop(v float64) float64 {
+	if v <= 0 {
+		return 1
+	}
+	p := math.Pow(10, math.Floor(math.Log10(v/4)))
+	for _, m := range []float64{1, 2, 2.5, 5} {
+		if 4*m*p >= v && !(m == 2.5 && p == 1) {
+			return 4 * m * p
+		}
+	}
+	return 40 * p
 }
 
 func label(v float64) string {
