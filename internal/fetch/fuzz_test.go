@@ -183,7 +183,7 @@ func dataTwice(text []byte) bool {
 
 // encoding/csv is the oracle up to its first error.
 func FuzzCSV(f *testing.F) {
-	for _, s := range []string{"a,b\n1,\"x \"\"y\"\"\r\nz\"\r\n\r\n2,\n", "\"a\"\r", "a\r\r\n\rb", "a,b\n\"1\"2,3\n4,5", "\"", "\xef\xbb\xbf\"a\"\n", "a\n\"\xe9\"", ",\n,,"} {
+	for _, s := range []string{"a,b\n1,\"x \"\"y\"\"\r\nz\"\r\n\r\n2,\n", "\"a\"\r", "a\r\r\n\rb", "\rA", "a,b\r1,2\r", "a,b\n\"1\"2,3\n4,5", "\"", "\xef\xbb\xbf\"a\"\n", "a\n\"\xe9\"", ",\n,,"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -191,6 +191,12 @@ func FuzzCSV(f *testing.F) {
 			return
 		}
 		rows, rowErrs, end := rejoin(t, CSV, input, RowOptions{Ragged: true}, "\r\n")
+		if errors.Is(end, errLoneCR) {
+			if len(rows) > 0 || !bytes.Contains(bytes.TrimRight(input, "\r\n"), []byte("\r")) {
+				t.Fatalf("%d rows, and then %v", len(rows), end)
+			}
+			return // encoding/csv makes one row of such a table
+		}
 		ref := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(input, []byte("\xef\xbb\xbf"))))
 		ref.FieldsPerRecord = -1
 		for i := 0; ; i++ {
