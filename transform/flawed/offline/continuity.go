@@ -43,6 +43,7 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		return false
 	}
 	a, b := f.Changes[last], f.Changes[now]
+	gap, n := b.Sent-a.Sent, len(f.Supports(act2))
 	for _, c := range f.Changes[:last+1] {
 		if c.vague && !slices.Contains(f.Evidence(act2), c.Sent) {
 			return false // who reads it asks whether it belongs to what is contradicted
@@ -54,7 +55,7 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		if worn[f.group] && !slices.ContainsFunc(f.Changes[:last+1], func(c Change) bool { return !c.Speech }) {
 			return false // whoever is told to put on the green gown may put on another
 		}
-		if worn[f.group] && before == 1 && b.Sent-a.Sent > closeBy {
+		if worn[f.group] && before == 1 && gap > closeBy {
 			return false // who came in a grey cloak may have put on another
 		}
 		if worn[f.group] && st.changesClothes(a.Sent, b.Sent) {
@@ -67,10 +68,12 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		}
 	case "duration":
 		return !st.newTerm(f) && !st.severalTimes(f, b)
+	case "count", "kin_count":
+		return gap <= sameScene/2 // else nobody remembers how many there were
 	default:
-		return true // numbers and features have rules of their own
+		return true // features have rules of their own
 	}
-	gap, skip := b.Sent-a.Sent, st.timeBetween(a.Sent, b.Sent)
+	skip := st.timeBetween(a.Sent, b.Sent)
 	switch {
 	case gap > sameScene:
 		return false
@@ -89,6 +92,9 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 		}
 		if gap > tight && before < 4 {
 			return false // one who was hardly there
+		}
+		if gap > closeBy && n == 1 {
+			return false // one mention may be of somebody else
 		}
 		if gap > closeBy && before < 4 && st.sibling(f) {
 			return false // she may be her sister, whom nobody has named
@@ -135,7 +141,6 @@ func (st *Story) continuous(f *Flip, act2 int) bool {
 			}
 		}
 	}
-	n := len(f.Supports(act2))
 	switch {
 	case n == 1 && f.Class == "object":
 		return false // the sack may have fallen into a basket
@@ -416,30 +421,29 @@ func (st *Story) shares(f *Flip, a, b Change) bool {
 // crowd reports a first flip among several other beasts: and after that the
 // wolf, the bear, the stag.
 func (st *Story) crowd(f *Flip, act2 int) bool {
-	n := 0
-	for _, t := range st.wordsIn(f.Supports(act2)[0]) {
-		if x, ok := lexicon().byNoun[strings.TrimSuffix(t.w, "'s")]; ok && x.class == "species" && x.one != f.Old {
-			n++
-		}
-	}
-	return n >= 3
+	return len(st.otherBeasts(f, f.Supports(act2)[0])) >= 3
 }
 
 // company reports a beast that act 1 names among others: a snail, an otter and a
 // wolf.
 func (st *Story) company(f *Flip, act2 int) bool {
-	for _, i := range f.Evidence(act2) {
-		others := map[string]bool{}
-		for _, t := range st.wordsIn(i) {
-			if x, ok := lexicon().byNoun[strings.TrimSuffix(t.w, "'s")]; ok && x.class == "species" && x.one != f.Old {
-				others[x.one] = true
-			}
-		}
-		if len(others) >= 2 {
-			return true
+	return slices.ContainsFunc(f.Evidence(act2), func(i int) bool {
+		others := st.otherBeasts(f, i)
+		slices.Sort(others)
+		return len(slices.Compact(others)) >= 2
+	})
+}
+
+// otherBeasts lists the beasts of sentence i, a mention each, but the one that
+// flips.
+func (st *Story) otherBeasts(f *Flip, i int) []string {
+	var out []string
+	for _, t := range st.wordsIn(i) {
+		if x, ok := lexicon().byNoun[strings.TrimSuffix(t.w, "'s")]; ok && x.class == "species" && x.one != f.Old {
+			out = append(out, x.one)
 		}
 	}
-	return false
+	return out
 }
 
 // scattered reports a thing that the story loses sight of for long between two

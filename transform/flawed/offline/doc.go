@@ -13,8 +13,9 @@
 //     down; the reasons stand beside the checks.
 //  3. [Story.Acts] puts the act borders where most facts have both a statement
 //     before and supports behind.
-//  4. [Story.Bridge] writes a sentence that explains a change away, and
-//     [Story.Control] finds a flip that contradicts nothing.
+//  4. [Story.Bridge] writes a sentence that explains a change away (bridge.go,
+//     term.go) where it can stand (place.go, pause.go), and [Story.Control]
+//     finds a flip that contradicts nothing.
 //
 // Package flawed writes what is found here as the text a model would answer,
 // and reads it back as it reads a model's.

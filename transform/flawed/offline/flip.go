@@ -117,9 +117,6 @@ func (st *Story) unfit(f *Flip, act2 int) string {
 	if n > most {
 		return "many_supports"
 	}
-	if gap := st.silence(f, act2); f.Class == "name" && n == 1 && gap > 6 || (f.Class == "count" || f.Class == "kin_count") && gap > 20 {
-		return "far_off" // it may be somebody else; nobody remembers how many there were
-	}
 	narrated := false
 	for _, c := range f.Changes {
 		switch {
@@ -150,16 +147,6 @@ var handing = set("here there give gave given take bring my have has is")
 
 // promising are words of one who has not given it yet.
 var promising = set("shall will would should")
-
-// silence returns how many sentences lie between the last mention before byte
-// act2 and the first behind it.
-func (st *Story) silence(f *Flip, act2 int) int {
-	k := slices.IndexFunc(f.Changes, func(c Change) bool { return c.Start >= act2 })
-	if k < 1 {
-		return 0
-	}
-	return f.Changes[k].Sent - f.Changes[k-1].Sent
-}
 
 // amount reports a number or a time.
 func (f *Flip) amount() bool {

@@ -56,6 +56,11 @@ func (st *Story) proseBehind(i int) bool {
 	if len(next) < 3 || next[0].speech || quoteIn(next[0].sep) && !closes(st.Sents[i].Of(st.Text)) {
 		return false
 	}
+	return st.ends(i)
+}
+
+// ends reports that sentence i ends as one does, and not in the middle.
+func (st *Story) ends(i int) bool {
 	last := strings.TrimRight(st.Sents[i].Of(st.Text), "\"”’' ")
 	return strings.HasSuffix(last, ".") || strings.HasSuffix(last, "!") || strings.HasSuffix(last, "?")
 }

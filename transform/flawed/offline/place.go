@@ -19,7 +19,7 @@ func (st *Story) calledAside(f *Flip, first, to int) int {
 	next := f.Changes[slices.IndexFunc(f.Changes, func(c Change) bool { return c.Sent == to })]
 	best, at := 3, -1
 	for i := max(first, 0); first >= 0 && i < to; i++ {
-		if !st.proseBehind(i) || !st.past(i) || st.sentHas(i, haste) || st.opensWith(i+1, haste) {
+		if !st.calm(i) {
 			continue
 		}
 		if portrait := i < 3 && st.bringsIn(f, i) && st.onlyOne(f, i) && st.goesOn(f, i+1); !portrait && !st.startsAfresh(i+1, f, i) {
@@ -51,6 +51,12 @@ func (st *Story) calledAside(f *Flip, first, to int) int {
 	return at
 }
 
+// calm reports that the narrator may turn aside behind sentence i: plain
+// narration goes on there, in the past, and nothing rushes.
+func (st *Story) calm(i int) bool {
+	return st.proseBehind(i) && st.past(i) && !st.sentHas(i, haste) && !st.opensWith(i+1, haste)
+}
+
 // lateAside returns the sentence from first on, before to, behind which the
 // narrator may say what should have been said when somebody was brought in; -1
 // when there is none. A paragraph ends there, what follows starts afresh, and
@@ -63,7 +69,7 @@ func (st *Story) lateAside(f *Flip, first, to int) int {
 	}
 	best, at := worst+1, -1
 	for i := max(first, 0); first >= 0 && i < to; i++ {
-		if !st.proseBehind(i) || !st.past(i) || st.sentHas(i, haste) || st.opensWith(i+1, haste) || len(lines) > 0 && !strings.Contains(st.gap(i), "\n") || !st.startsAfresh(i+1, f, i) {
+		if !st.calm(i) || len(lines) > 0 && !strings.Contains(st.gap(i), "\n") || !st.startsAfresh(i+1, f, i) {
 			continue
 		}
 		bad := (i - first) / 10
@@ -76,13 +82,14 @@ func (st *Story) lateAside(f *Flip, first, to int) int {
 		default:
 			continue
 		}
-		if w := st.wordsIn(i + 1)[0].w; st.pauseAt(i+1) == noPause && !scenes[w] {
+		w := st.wordsIn(i + 1)
+		if st.pauseAt(i+1) == noPause && !scenes[w[0].w] {
 			bad++ // no other scene
 			if st.quoted(i) {
 				bad++
 			}
 		}
-		if w := st.wordsIn(i + 1); w[0].w == "the" && st.sentHas(i, map[string]bool{w[1].w: true}) {
+		if w[0].w == "the" && st.sentHas(i, map[string]bool{w[1].w: true}) {
 			bad++ // who was just spoken of does something
 		}
 		if st.quoted(i) && (st.quoted(i+1) || i+2 < len(st.Sents) && st.quoted(i+2)) {
@@ -178,7 +185,7 @@ func turns(w []token) bool {
 	if len(w) < 4 || w[0].w != "now" && w[0].w != "there" {
 		return false
 	}
-	if w[0].w == "there" && w[1].w != "was" && w[1].w != "were" && w[1].w != "lived" && w[1].w != "dwelt" {
+	if w[0].w == "there" && !thereWas(w) && w[1].w != "dwelt" {
 		return false // there sat an old woman
 	}
 	article := false
@@ -189,6 +196,11 @@ func turns(w []token) bool {
 		article = article || t.w == "a" || t.w == "an"
 	}
 	return false
+}
+
+// thereWas reports the words of a sentence that brings something in.
+func thereWas(w []token) bool {
+	return w[0].w == "there" && (w[1].w == "was" || w[1].w == "were" || w[1].w == "lived")
 }
 
 // scenic are times that lean on no other: on Sunday, in the spring.
@@ -203,11 +215,8 @@ func (st *Story) asideBehind(f *Flip, from, to int) int {
 	best, at := 2, -1
 	for i := from; i < to; i++ {
 		far := min(i-from, to-i)
-		if far >= best || !st.proseBehind(i) || !st.past(i) || st.quoted(i) && (st.quoted(i+1) || st.pauseAt(i+1) < overnight || !strings.Contains(st.gap(i), "\n")) {
+		if far >= best || !st.calm(i) || st.quoted(i) && (st.quoted(i+1) || st.pauseAt(i+1) < overnight || !strings.Contains(st.gap(i), "\n")) {
 			continue
-		}
-		if st.sentHas(i, haste) || st.opensWith(i+1, haste) {
-			continue // nobody turns aside there
 		}
 		// In mid-paragraph the aside goes on with what was said last, unless what
 		// comes next opens with the thing and is no answer to what was just asked.
@@ -267,7 +276,7 @@ func (st *Story) startsAfresh(i int, f *Flip, behind int) bool {
 		return false
 	}
 	// Now it happened, and one day, it came to pass.
-	happens := w[0].w == "there" && (w[1].w == "was" || w[1].w == "were" || w[1].w == "lived") || st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || turns(w)
+	happens := thereWas(w) || st.pauseAt(i) >= someTime && (w[0].w == "now" || w[0].w == "it") || turns(w)
 	if !happens && (leaning[w[0].w] || w[0].w == "it") {
 		return false
 	}

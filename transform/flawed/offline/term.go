@@ -80,11 +80,7 @@ var (
 // behind sentence i: a sentence ends there, nobody leaves in it, and the next
 // one means nobody by "he" but who spoke last, if the remark is about him.
 func (st *Story) leavesRoom(i int, about bool) bool {
-	if i+1 >= len(st.Sents) || st.verse[i] || st.verse[i+1] || st.InsideSpeech(i) || st.sentHas(i, leaving) {
-		return false
-	}
-	end := strings.TrimRight(st.Sents[i].Of(st.Text), "\"”’' ")
-	if !strings.HasSuffix(end, ".") && !strings.HasSuffix(end, "!") && !strings.HasSuffix(end, "?") {
+	if i+1 >= len(st.Sents) || st.verse[i] || st.verse[i+1] || st.InsideSpeech(i) || st.sentHas(i, leaving) || !st.ends(i) {
 		return false
 	}
 	next := st.wordsIn(i + 1)
