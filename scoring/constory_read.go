@@ -262,7 +262,7 @@ func OpenCheckCSV(r io.Reader) (*CheckTable, error) {
 		br.Discard(3) //nolint:errcheck // just peeked
 	}
 	if head, _ := br.Peek(1 << 16); fetch.LoneCR(head) {
-		return nil, errors.New("judge's table: its lines end in a CR alone, as those of old Macs: save it as CSV (UTF-8)")
+		return nil, fmt.Errorf("judge's table: %w", errLoneCR)
 	}
 	cr := csv.NewReader(br)
 	cr.ReuseRecord = true

@@ -182,7 +182,7 @@ func yesNo(s string) (bool, error) {
 // [fetch.QuotedTabs]. A broken quote is a [*csv.ParseError].
 func SheetRows(b []byte) (next func() ([]string, error), err error) {
 	if fetch.LoneCR(b) {
-		return nil, errors.New("its lines end in a CR alone, as those of old Macs: save it as CSV (UTF-8)")
+		return nil, errLoneCR
 	}
 	r := csv.NewReader(bytes.NewReader(b))
 	r.FieldsPerRecord = -1
@@ -210,6 +210,8 @@ func SheetRows(b []byte) (next func() ([]string, error), err error) {
 		return row, nil
 	}, nil
 }
+
+var errLoneCR = errors.New("its lines end in a CR alone, as those of old Macs: save it as CSV (UTF-8)")
 
 // NoStray refuses a row that says something behind the last of a table's
 // columns: a cell that holds the separator and stands in no quotes has moved

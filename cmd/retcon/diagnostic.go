@@ -105,7 +105,7 @@ func (cmd *diagnosticCmd) Run(e *env) error {
 	if handOut {
 		tales = func(yield func(tale, error) bool) {
 			for t, err := range all {
-				if err == nil && (keptBack{}).addRow(t.Source, t.written) {
+				if err == nil && !mayHandOn(t.Source, t.written) {
 					continue
 				}
 				if !yield(t, err) || err != nil {

@@ -357,13 +357,16 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 		return m, withHint(exitPending, "get the missing answers, or set release.allow_partial in the recipe",
 			errors.New("a step of this workspace is partial: answers are missing"))
 	}
-	if err := c.keepBack(m.Steps); err != nil {
+	stories, err := pipeline.OpenIndex[schemas.Story](c.ws.Step(dedupDir))
+	if err != nil {
+		return m, err
+	}
+	defer stories.Close()
+	if err := c.keepBack(m.Steps, stories); err != nil {
 		return m, err
 	}
 	m.Drops = pipeline.SortedCounts(drops)
-	if m.Corpora, err = c.corpusUses(m.Steps[0]); err != nil {
-		return m, err
-	}
+	m.Corpora = c.corpusUses(m.Steps[0], stories)
 	for o, err := range pipeline.ReadLines[schemas.Overlap](filepath.Join(c.ws.Step(dedupDir), overlapTable)) {
 		if err != nil {
 			return m, err
@@ -395,7 +398,7 @@ func (c *chain) manifest() (schemas.Manifest, error) {
 // keepBack clears the details of examples in funnels that are of stories whose
 // text a release may not carry, or that stand in a hidden split: details quote.
 // So is that of a story which dedup does not hold any more.
-func (c *chain) keepBack(steps []schemas.StepManifest) error {
+func (c *chain) keepBack(steps []schemas.StepManifest, stories *pipeline.Index[schemas.Story]) error {
 	hidden := map[string]bool{}
 	if c.recipe.Splits.HiddenShare > 0 {
 		for r, err := range pipeline.Records[splitRow](c.ws.Step(splitsDir)) {
@@ -407,11 +410,6 @@ func (c *chain) keepBack(steps []schemas.StepManifest) error {
 			}
 		}
 	}
-	stories, err := pipeline.OpenIndex[schemas.Story](c.ws.Step(dedupDir))
-	if err != nil {
-		return err
-	}
-	defer stories.Close()
 	public := func(id string) (bool, error) {
 		if at := strings.LastIndexByte(id, '#'); at >= 0 && !stories.Has(id) { // a draft's
 			id = id[:at]
@@ -472,12 +470,7 @@ func (c *chain) leaks() ([]schemas.LeakReport, error) {
 
 // corpusUses counts what each corpus gave: of the stories that dedup kept by
 // their ids, which begin with the corpus ([schemas.StoryID]).
-func (c *chain) corpusUses(in schemas.StepManifest) ([]schemas.CorpusUse, error) {
-	stories, err := pipeline.OpenIndex[schemas.Story](c.ws.Step(dedupDir))
-	if err != nil {
-		return nil, err
-	}
-	defer stories.Close()
+func (c *chain) corpusUses(in schemas.StepManifest, stories *pipeline.Index[schemas.Story]) []schemas.CorpusUse {
 	kept := map[string]int{}
 	for id := range stories.IDs() {
 		corpus, _, _ := strings.Cut(id, ":")
@@ -493,7 +486,7 @@ func (c *chain) corpusUses(in schemas.StepManifest) ([]schemas.CorpusUse, error)
 			Files: count[corpus.Name+"/files"], Read: count[corpus.Name+"/"+schemas.KindStory] + count[corpus.Name+"/"+schemas.KindQuery],
 			Kept: kept[corpus.Name], Inputs: in.Inputs[i : i+1]})
 	}
-	return uses, nil
+	return uses
 }
 
 // tables lists the release's tables: each evaluation config with its splits,

@@ -177,9 +177,7 @@ func rowsOf(f fetch.File, kind string) iter.Seq2[tableRow, error] {
 func csvRows(file fetch.File, name, kind string) iter.Seq2[tableRow, error] {
 	return func(yield func(tableRow, error) bool) {
 		var rows iter.Seq2[fetch.Row, error]
-		if kind == ".tsv" {
-			rows = fetch.TSV(file.Open, fetch.RowOptions{Name: name})
-		} else {
+		if kind == ".csv" {
 			f, err := file.Open()
 			if err != nil {
 				yield(tableRow{}, err)
@@ -190,9 +188,10 @@ func csvRows(file fetch.File, name, kind string) iter.Seq2[tableRow, error] {
 			first, _ := head.Peek(1 << 16) // an error comes again
 			if comma := fetch.Separator(first); comma != '\t' {
 				rows = fetch.CSV(head, fetch.RowOptions{Name: name, Comma: comma})
-			} else {
-				rows = fetch.TSV(file.Open, fetch.RowOptions{Name: name})
 			}
+		}
+		if rows == nil {
+			rows = fetch.TSV(file.Open, fetch.RowOptions{Name: name})
 		}
 		var header []string
 		for row, err := range rows {

@@ -38,17 +38,16 @@ func (k keptBack) unless(may bool, s schemas.Source) bool {
 	return true
 }
 
-// addRow is add for a row of a table, addDerived where a model wrote it. A row
-// that names no corpus was not read by retcon ingest: whoever brought it knows
-// its terms.
+// addRow is add for a row of a table, addDerived where a model wrote it.
 func (k keptBack) addRow(s schemas.Source, written bool) bool {
-	switch {
-	case s.Corpus == "":
-		return false
-	case written:
-		return k.addDerived(s)
-	}
-	return k.add(s)
+	return k.unless(mayHandOn(s, written), s)
+}
+
+// mayHandOn tells whether a row of a table may be handed on; written says that a
+// model wrote it. A row that names no corpus was not read by retcon ingest:
+// whoever brought it knows its terms.
+func mayHandOn(s schemas.Source, written bool) bool {
+	return s.Corpus == "" || s.MayReleaseText() || written && s.MayReleaseDerived()
 }
 
 // sourceOf is the column source of a row; empty where there is none of ours.

@@ -155,7 +155,12 @@ func TestKeepBack(t *testing.T) {
 		list = append(list, schemas.ReasonExample{ID: id, Detail: "quote"})
 	}
 	m := schemas.StepManifest{Stages: []schemas.StageYield{{Reasons: []schemas.ReasonYield{{Examples: list}}}}}
-	if err := c.keepBack([]schemas.StepManifest{m}); err != nil {
+	index, err := pipeline.OpenIndex[schemas.Story](ws.Step(dedupDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer index.Close()
+	if err := c.keepBack([]schemas.StepManifest{m}, index); err != nil {
 		t.Fatal(err)
 	}
 	var quoted []string
@@ -174,10 +179,7 @@ func TestKeepBack(t *testing.T) {
 		corpus.Name = name
 		c.corpora = append(c.corpora, corpus)
 	}
-	uses, err := c.corpusUses(schemas.StepManifest{Inputs: make([]schemas.NamedHash, 3)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	uses := c.corpusUses(schemas.StepManifest{Inputs: make([]schemas.NamedHash, 3)}, index)
 	for i, want := range []int{3, 2, 0} {
 		if uses[i].Kept != want {
 			t.Errorf("corpus %s: kept %d, want %d", uses[i].Name, uses[i].Kept, want)

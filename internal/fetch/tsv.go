@@ -40,11 +40,7 @@ func TSV(open func() (io.ReadCloser, error), opt RowOptions) iter.Seq2[Row, erro
 		}
 		defer f.Close()
 		opt.Comma, opt.Plain = '\t', !quoted
-		for row, err := range CSV(f, opt) {
-			if !yield(row, err) {
-				return
-			}
-		}
+		CSV(f, opt)(yield)
 	}
 }
 
